@@ -29,6 +29,11 @@ const OF_SESSION = [
   schema.discardedCosts,
 ];
 const OF_STORE = [schema.messageArtifacts, schema.tombstones, schema.storeSettings, schema.generations];
+/** Tables of which no other check reads all columns. */
+const { sessions, unions, summaries, entries, items } = schema;
+const READ_IN_PART = [sessions, unions, summaries, entries, items, ...OF_SESSION, ...OF_STORE];
+
+const REBUILD = "verify --rebuild";
 
 /** How many problems are listed. All are counted. */
 const PROBLEMS_MAX = 100;
@@ -80,10 +85,19 @@ export interface VerifyOptions extends DeriveOptions {
  * and artifacts, missing seqs, and whether the log can be applied. The full-text index is compared with its messages;
  * `rebuild` also adds missing ones. Each session is checked on its own snapshot, so other processes can write
  * meanwhile.
+ *
+ * @throws {StoreError} `STORE_READONLY` to rebuild a store that is open for reading only.
  */
 export function verifyStore(repositories: Repositories, options: VerifyOptions): VerifyReport {
-  const { database, sessions, summaries } = repositories;
-  const counts = {
+  if (options.rebuild) repositories.database.assertWritable(REBUILD);
+  return new Verification(repositories, options).run();
+}
+
+class Verification {
+  readonly #repositories: Repositories;
+  readonly #options: VerifyOptions;
+  readonly #report: VerifyReport = {
+    ok: true,
     sessionCount: 0,
     messageCount: 0,
     unionCount: 0,
@@ -91,143 +105,201 @@ export function verifyStore(repositories: Repositories, options: VerifyOptions):
     itemCount: 0,
     rebuiltCount: 0,
     problemCount: 0,
+    problems: [],
   };
-  const report: VerifyReport = { ok: true, ...counts, problems: [] };
-  const note = (sessionId: string | null, text: string, rebuildable: boolean): void => {
-    report.problemCount += 1;
-    if (report.problems.length < PROBLEMS_MAX) report.problems.push({ sessionId, text, rebuildable });
-  };
-  /** Notes damage that stops the check as a problem, so that the next check runs. */
-  const noting = (sessionId: string | null, run: () => void): void => {
+  /** What is wrong with the full-text index, which is checked and rebuilt last. */
+  #fullTextFaults: string[] = [];
+
+  constructor(repositories: Repositories, options: VerifyOptions) {
+    this.#repositories = repositories;
+    this.#options = options;
+  }
+
+  run(): VerifyReport {
+    const report = this.#report;
+    this.#step(null, () => {
+      this.#checkFile();
+      this.#checkTables();
+    });
+    this.#step(null, () => this.#checkSessions());
+    if (report.problemCount === 0) this.#step(null, () => this.#sealStore());
+    this.#step(null, () => this.#checkFullText());
+    for (const text of this.#fullTextFaults) this.#note(null, text, true);
+    report.ok = report.problemCount === 0;
+    return report;
+  }
+
+  /** Runs a step. Damage that stops it is noted as a problem, so that the next step runs. */
+  #step(sessionId: string | null, run: () => void): void {
     try {
       run();
     } catch (error) {
       if (!StoreError.is(error, "STORE_CORRUPT")) throw error;
-      if (isOfFullText(error.details.reason)) fullTextFaults.push(error.details.reason);
-      else note(sessionId, error.details.reason, false);
+      const { reason } = error.details;
+      if (isOfFullText(reason)) this.#fullTextFaults.push(reason);
+      else this.#note(sessionId, reason, false);
     }
-  };
-  const fullTextFaults: string[] = [];
-  const replaceFullText = (): void => rebuildFullText(repositories, options, true);
-  noting(null, () => {
-    const { problems, indexes } = options.rebuild
-      ? repairFile(repositories, () =>
-          noting(null, () => {
-            // Unless the index is wrong, the broken pages are others.
-            if (fullTextProblems(repositories, options.searchWords).length > 0) replaceFullText();
-          }),
-        )
-      : database.read(() => fileProblems(repositories));
+  }
+
+  #note(sessionId: string | null, text: string, rebuildable: boolean): void {
+    const { problems } = this.#report;
+    this.#report.problemCount += 1;
+    if (problems.length < PROBLEMS_MAX) problems.push({ sessionId, text, rebuildable });
+  }
+
+  /** With `rebuild`, repairs what is wrong; otherwise notes it. Without texts, nothing is wrong. */
+  #repair(sessionId: string | null, texts: readonly string[], repair: () => void): void {
+    if (texts.length === 0) return;
+    if (this.#options.rebuild) this.#repositories.database.write(REBUILD, repair);
+    else for (const text of texts) this.#note(sessionId, text, true);
+  }
+
+  #checkFile(): void {
+    const { database } = this.#repositories;
+    const { problems, indexes } = this.#options.rebuild
+      ? repairFile(this.#repositories, () => this.#step(null, () => this.#replaceWrongFullText()))
+      : database.read(() => fileProblems(this.#repositories));
     for (const text of problems) {
-      if (isOfFullText(text)) fullTextFaults.push(text);
-      else
-        note(
-          null,
-          text,
-          indexes.some((name) => text.endsWith(` index ${name}`)),
-        );
+      if (isOfFullText(text)) this.#fullTextFaults.push(text);
+      else {
+        const rebuildable = indexes.some((name) => text.endsWith(` index ${name}`));
+        this.#note(null, text, rebuildable);
+      }
     }
-    // No other check reads all columns of these tables.
-    const { sessions, unions, summaries, entries, items } = schema;
-    for (const table of [sessions, unions, summaries, entries, items, ...OF_SESSION, ...OF_STORE]) {
-      for (const text of database.read(() => database.rowCheck.damaged(table).damages)) note(null, text, false);
+  }
+
+  /** Unless the full-text index is wrong, the broken pages are others. */
+  #replaceWrongFullText(): void {
+    const isWrong = fullTextProblems(this.#repositories, this.#options.searchWords).length > 0;
+    if (isWrong) rebuildFullText(this.#repositories, this.#options, true);
+  }
+
+  #checkTables(): void {
+    const { database, entries, items, subjects, awake, frontierMoves } = this.#repositories;
+    for (const table of READ_IN_PART) {
+      for (const text of database.read(() => database.rowCheck.damaged(table).damages)) this.#note(null, text, false);
     }
     const wrongCheckpoints = database.read(() => database.rowCheck.damaged(schema.themeCheckpoints).damages);
-    if (options.rebuild && wrongCheckpoints.length > 0)
-      database.write("verify --rebuild", () => repositories.frontierMoves.deleteCheckpoints());
-    else for (const text of wrongCheckpoints) note(null, text, true);
-    Object.assign(
-      report,
-      database.read(() => ({ entryCount: repositories.entries.count(), itemCount: repositories.items.count() })),
-    );
-    const strayCount = database.read(() => repositories.subjects.strayCount());
-    if (strayCount > 0) note(null, `${strayCount} rows of the log name a subject that had not begun`, false);
-    const asleepCount = database.read(() => repositories.awake.asleepWithWork());
-    if (asleepCount > 0 && options.rebuild) database.write("verify --rebuild", () => repositories.awake.wakeAll());
-    else if (asleepCount > 0) note(null, `upkeep would not find ${asleepCount} sessions that it has work for`, true);
-    const crossingCount = database.read(() => repositories.subjects.crossingCount());
-    if (crossingCount > 0) note(null, `${crossingCount} clusters are in a subject of another project`, false);
-  });
+    this.#repair(null, wrongCheckpoints, () => frontierMoves.deleteCheckpoints());
+    const counts = database.read(() => ({ entryCount: entries.count(), itemCount: items.count() }));
+    Object.assign(this.#report, counts);
+    const strayCount = database.read(() => subjects.strayCount());
+    if (strayCount > 0) this.#note(null, `${strayCount} rows of the log name a subject that had not begun`, false);
+    const asleepCount = database.read(() => awake.asleepWithWork());
+    const asleep = asleepCount > 0 ? [`upkeep would not find ${asleepCount} sessions that it has work for`] : [];
+    this.#repair(null, asleep, () => awake.wakeAll());
+    const crossingCount = database.read(() => subjects.crossingCount());
+    if (crossingCount > 0) this.#note(null, `${crossingCount} clusters are in a subject of another project`, false);
+  }
 
-  const checkSession = (id: string): void => {
-    const noteHere = (text: string): void => note(id, text, false);
-    const isRenewed =
-      options.rebuild &&
-      !database.readonly &&
-      database.write("verify --rebuild", () => renewSession(repositories, id, options));
-    if (isRenewed) report.rebuiltCount += 1;
-    const { problemCount } = report;
-    database.read(() => repositories.paths.assertPast(id));
-    const { messageCount, wrongVectors } = database.read(() => checkMessages(repositories, id, options, noteHere));
+  #checkSessions(): void {
+    const { database, sessions } = this.#repositories;
+    const ids = database.read(() => sessions.ids().flatMap((id) => sessions.withBranches(id)));
+    for (const [sessionCount, id] of ids.entries()) {
+      this.#options.onProgress({ sessionCount, totalCount: ids.length });
+      const { problemCount } = this.#report;
+      this.#step(id, () => this.#checkSession(id));
+      if (this.#report.problemCount === problemCount) this.#step(id, () => this.#sealSession(id));
+    }
+  }
+
+  #checkSession(id: string): void {
+    const { database, paths } = this.#repositories;
+    const { rebuild } = this.#options;
+    const { problemCount } = this.#report;
+    const isRenewed = rebuild && database.write(REBUILD, () => renewSession(this.#repositories, id, this.#options));
+    if (isRenewed) this.#report.rebuiltCount += 1;
+    database.read(() => paths.assertPast(id));
+    const { messageCount, wrongVectors } = database.read(() =>
+      checkMessages(this.#repositories, id, this.#options, (text) => this.#note(id, text, false)),
+    );
     // Damaged messages do not tell whether a summary is one of them.
-    const wrong = report.problemCount > problemCount ? [] : database.read(() => wrongSpans(repositories, id));
-    const isNotedWrong = database.read(() => !repositories.actions.isRight(id, options.actionsOf));
-    if (isNotedWrong && options.rebuild)
-      database.write("verify --rebuild", () => repositories.actions.noteSession(id, options.actionsOf));
-    else if (isNotedWrong) note(id, "rows of actions are missing or differ from its tool calls", true);
-    if (options.rebuild && wrong.length > 0)
-      database.write("verify --rebuild", () => repositories.summaries.discard(wrong));
-    else for (const span of wrong) note(id, `summary ${span} does not match the messages that it names`, true);
-    if (options.rebuild && wrongVectors.length > 0)
-      database.write("verify --rebuild", () => {
-        for (const vector of wrongVectors) repositories.messages.setVector(vector);
-      });
-    else
-      for (const vector of wrongVectors) note(id, `the vector of message ${vector.id} is not that of its text`, true);
-    const differences = database.read(() => {
+    if (this.#report.problemCount === problemCount) this.#checkSummaries(id);
+    this.#checkActions(id);
+    this.#checkVectors(id, wrongVectors);
+    const differences = this.#checkForest(id, messageCount);
+    if (!rebuild) for (const text of differences) this.#note(id, text, true);
+    if (!rebuild || differences.length + wrongVectors.length === 0) return;
+    this.#rebuildForest(id);
+    if (!isRenewed) this.#report.rebuiltCount += 1;
+  }
+
+  #checkSummaries(id: string): void {
+    const { database, summaries } = this.#repositories;
+    const wrong = database.read(() => wrongSpans(this.#repositories, id));
+    const texts = wrong.map((span) => `summary ${span} does not match the messages that it names`);
+    this.#repair(id, texts, () => summaries.discard(wrong));
+  }
+
+  #checkActions(id: string): void {
+    const { database, actions } = this.#repositories;
+    const isRight = database.read(() => actions.isRight(id, this.#options.actionsOf));
+    const texts = isRight ? [] : ["rows of actions are missing or differ from its tool calls"];
+    this.#repair(id, texts, () => actions.noteSession(id, this.#options.actionsOf));
+  }
+
+  #checkVectors(id: string, wrong: readonly RightVector[]): void {
+    const texts = wrong.map((vector) => `the vector of message ${vector.id} is not that of its text`);
+    this.#repair(id, texts, () => {
+      for (const vector of wrong) this.#repositories.messages.setVector(vector);
+    });
+  }
+
+  /** Returns how the stored rows of the forest differ from those that the log gives. */
+  #checkForest(id: string, messageCount: number): string[] {
+    const { database, sessions } = this.#repositories;
+    const note = (text: string): void => this.#note(id, text, false);
+    const report = this.#report;
+    return database.read(() => {
       const row = sessions.byId(id);
       if (row === undefined) return []; // forgotten meanwhile
       report.messageCount += messageCount;
       if (!isSession(row)) return []; // a branch has no forest
       report.sessionCount += 1;
-      const { unionCount, derived } = derive(repositories, row, options, noteHere);
-      report.unionCount += unionCount + checkHistory(repositories, id, noteHere);
-      return derived === undefined ? [] : differencesOf(repositories, id, derived);
+      const { unionCount, derived } = derive(this.#repositories, row, this.#options, note);
+      report.unionCount += unionCount + checkHistory(this.#repositories, id, note);
+      return derived === undefined ? [] : differencesOf(this.#repositories, id, derived);
     });
-    if (!options.rebuild) for (const text of differences) note(id, text, true);
-    if (!options.rebuild || differences.length + wrongVectors.length === 0) return;
-    database.write("verify --rebuild", () => {
+  }
+
+  #rebuildForest(id: string): void {
+    const { database, sessions } = this.#repositories;
+    const note = (text: string): void => this.#note(id, text, false);
+    database.write(REBUILD, () => {
       const row = sessions.byId(id);
-      const derived = row && derive(repositories, row, options, noteHere).derived;
+      const derived = row && derive(this.#repositories, row, this.#options, note).derived;
       if (derived === undefined) return;
-      rebuildSession(repositories, id, derived);
-      for (const text of differencesOf(repositories, id, derived)) noteHere(text);
+      rebuildSession(this.#repositories, id, derived);
+      for (const text of differencesOf(this.#repositories, id, derived)) note(text);
     });
-    if (!isRenewed) report.rebuiltCount += 1;
-  };
-  const sealOld = (id: string): void => {
-    database.write("verify --rebuild", () => {
+  }
+
+  #sealSession(id: string): void {
+    if (!this.#options.rebuild) return;
+    const { database, sessions, summaries } = this.#repositories;
+    database.write(REBUILD, () => {
       sessions.renewChecksum(id);
       summaries.renewChecksums(id);
       for (const table of OF_SESSION) sealOldRows(database, table, "session_id = ?", id);
     });
-  };
-  noting(null, () => {
-    const ids = database.read(() => sessions.ids().flatMap((id) => sessions.withBranches(id)));
-    for (const [sessionCount, id] of ids.entries()) {
-      options.onProgress({ sessionCount, totalCount: ids.length });
-      const { problemCount } = report;
-      noting(id, () => checkSession(id));
-      if (options.rebuild && !database.readonly && report.problemCount === problemCount) noting(id, () => sealOld(id));
-    }
-  });
-  noting(null, () => {
-    if (!options.rebuild || database.readonly || report.problemCount > 0) return;
-    database.write("verify --rebuild", () => {
+  }
+
+  #sealStore(): void {
+    if (!this.#options.rebuild) return;
+    const { database } = this.#repositories;
+    database.write(REBUILD, () => {
       for (const table of OF_STORE) sealOldRows(database, table, "true");
     });
-  });
-  noting(null, () => {
-    fullTextFaults.push(...fullTextProblems(repositories, options.searchWords));
-    const isDamaged = fullTextFaults.length > 0;
-    if (options.rebuild && isDamaged) {
-      replaceFullText();
-      fullTextFaults.splice(0, fullTextFaults.length, ...fullTextProblems(repositories, options.searchWords));
-    } else if (options.rebuild && !database.readonly) rebuildFullText(repositories, options, false);
-    for (const text of fullTextFaults) note(null, text, true);
-  });
-  report.ok = report.problemCount === 0;
-  return report;
+  }
+
+  #checkFullText(): void {
+    const { rebuild, searchWords } = this.#options;
+    this.#fullTextFaults.push(...fullTextProblems(this.#repositories, searchWords));
+    if (!rebuild) return;
+    const isDamaged = this.#fullTextFaults.length > 0;
+    rebuildFullText(this.#repositories, this.#options, isDamaged);
+    if (isDamaged) this.#fullTextFaults = fullTextProblems(this.#repositories, searchWords);
+  }
 }
 
 /**
@@ -279,7 +351,7 @@ function repairFile(repositories: Repositories, replaceFullText: () => void): Fi
     }
     const due = found!.indexes.filter((name) => !done.has(name));
     if (due.length === 0 || database.readonly) return found!;
-    database.write("verify --rebuild", () => {
+    database.write(REBUILD, () => {
       for (const name of due) database.client.exec(`REINDEX "${name}"`);
     });
     for (const name of due) done.add(name);

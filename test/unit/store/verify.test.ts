@@ -448,12 +448,8 @@ describe("verify", () => {
     expect(store.verify().ok).toBe(true);
   });
 
-  test("is refused once the store is closed, and a rebuild that has to write where nothing may be written", () => {
+  test("is refused once the store is closed, and a rebuild where nothing may be written", () => {
     const { path, store } = grownStore();
-    expect(openedStore(path, { readonly: true }).verify({ rebuild: true })).toMatchObject({
-      ok: true,
-      rebuiltCount: 0,
-    });
     inDatabase(path, (database) => database.exec("DELETE FROM themes"));
     const reader = openedStore(path, { readonly: true });
     expect(() => reader.verify({ rebuild: true })).toThrow(expect.objectContaining({ code: "STORE_READONLY" }));
