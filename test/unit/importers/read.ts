@@ -4,7 +4,7 @@ import type { Part } from "../../../src/core/message.ts";
 import { chunksOf } from "../../../src/importers/files.ts";
 import type { ImportEvent, Importer, ImportFile } from "../../../src/importers/importer.ts";
 import { openImport } from "../../../src/importers/registry.ts";
-import { importFiles } from "../../../src/imports/import-files.ts";
+import { type ImportFilesOptions, importFiles } from "../../../src/imports/import-files.ts";
 import type { Store } from "../../../src/index.ts";
 
 /** A file that was never on a disk: `bytes` in chunks of `chunkBytes`, and nothing will follow them. */
@@ -46,10 +46,21 @@ export async function eventsAt(path: string, about: Partial<ImportFile> = { isFi
   return { format, events: await collect(events) };
 }
 
-/** Imports into a store, and returns how many messages were new and were known, and how many warnings there were. */
+/** Imports into a store, without summaries. */
+export function bring(store: Store, paths: string | readonly string[], options: ImportFilesOptions = {}) {
+  return importFiles(store, paths, { summarize: false, ...options });
+}
+
+/** The same, for how many messages were new and were known, and how many warnings there were. */
 export async function countsOf(store: Store, path: string): Promise<number[]> {
-  const { newCount, knownCount, warningCount } = await importFiles(store, path, { summarize: false });
+  const { newCount, knownCount, warningCount } = await bring(store, path);
   return [newCount, knownCount, warningCount];
+}
+
+/** The text of each message of a session in the store. */
+export function textsOf(store: Store, sessionId: string): string[] {
+  const messages = store.resume(sessionId).messages();
+  return messages.map(({ text }) => text);
 }
 
 export function jsonLines(lines: readonly object[]): string {
