@@ -13,7 +13,8 @@ const message = (id: string, role: string, content: unknown, more: object = {}) 
 test("a session has its title, its folder, the model of its settings and the session that called it", async () => {
   const path = join(temporaryFolder(), "a.jsonl");
   put(path.replace(".jsonl", ".settings.json"), '{"model":"sol","tokenUsage":{"inputTokens":5}}');
-  const start = { type: "session_start", id: "a", title: "Look", cwd: "/w", version: 2, callingSessionId: "b" };
+  const titles = { title: "Look into it", sessionTitle: "Look" };
+  const start = { type: "session_start", id: "a", ...titles, cwd: "/w", version: 2, callingSessionId: "b" };
   const content = jsonLines([start, message("1", "user", "Look.")]);
   const events = await collect(droid.read(fileOf(content, 65_536, path)));
   expect(sessionsIn(events)).toMatchObject([
