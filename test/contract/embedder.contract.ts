@@ -21,7 +21,8 @@ export interface LocalEmbedderContract extends EmbedderContract<LocalEmbedder> {
   wordless: readonly string[];
 }
 
-const requestOf = (texts: readonly string[], more: Partial<EmbedRequest> = {}): EmbedRequest => ({
+/** A request for the vectors of documents, unless told otherwise. */
+export const requestOf = (texts: readonly string[], more: Partial<EmbedRequest> = {}): EmbedRequest => ({
   texts,
   task: "document",
   signal: new AbortController().signal,

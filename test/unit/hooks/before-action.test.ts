@@ -1,22 +1,18 @@
 import { expect, test } from "vitest";
 import { firingOf } from "../../../src/hooks/firing.ts";
-import { sayAt } from "../../../src/hooks/hook.ts";
 import type { MessageInput } from "../../../src/index.ts";
-import { openQuickly } from "../../../src/store/quick-reader.ts";
 import { edits, fails, runs } from "../../support/acts.ts";
+import { sayingOf, storeOf } from "../../support/hooks.ts";
 import { assistant, user } from "../../support/said.ts";
-import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
+import { openedStore } from "../../support/temporary-store.ts";
 
 const DECIDED = "We decided that lease.ts takes the clock as its first argument.";
 const FILE = "/none/web/src/lease.ts";
 const EDITED = [user("Mend the lease."), ...edits(FILE, "The clock was wrong."), assistant(DECIDED)];
 
-async function storeOf(sessions: Readonly<Record<string, readonly MessageInput[]>>): Promise<string> {
-  const path = temporaryPath();
-  const store = openedStore(path);
-  for (const [id, messages] of Object.entries(sessions)) store.session(id, { project: "/none/web" }).append(messages);
-  await store.upkeep();
-  store.close();
+async function tendedStoreOf(messages: readonly MessageInput[]): Promise<string> {
+  const path = storeOf({ before: messages });
+  await openedStore(path).upkeep();
   return path;
 }
 
@@ -26,18 +22,12 @@ function saidBefore(
   args: object,
   { sessionId = "now", cwd = "/none/web", warned = [] as readonly string[] } = {},
 ) {
-  const reader = openQuickly(path);
-  try {
-    const input = { session_id: sessionId, cwd, tool_name: name, tool_input: args };
-    const memory = { quoted: new Set<number>(), compactedAtMs: undefined, isBare: false, warned: new Set(warned) };
-    return sayAt(reader, firingOf("claude-code", "before-action", input)!, memory);
-  } finally {
-    reader.close();
-  }
+  const input = { session_id: sessionId, cwd, tool_name: name, tool_input: args };
+  return sayingOf(path, firingOf("claude-code", "before-action", input)!, warned);
 }
 
 test("before a file is changed, the newest decision of another session about it is quoted, once", async () => {
-  const path = await storeOf({ before: EDITED });
+  const path = await tendedStoreOf(EDITED);
   const said = saidBefore(path, "Edit", { file_path: FILE, old_string: "a", new_string: "b" });
   expect(said?.text).toContain(DECIDED);
   expect(said?.messageIds).toHaveLength(1);
@@ -57,16 +47,14 @@ test("before a file is changed, the newest decision of another session about it 
 });
 
 test("before a command runs that was called in a wrong way and never worked, the error and what worked are said", async () => {
-  const path = await storeOf({
-    before: [
-      ...fails("mise test --fast", "error: unknown option '--fast'"),
-      ...runs("mise test --quick", "3 passed"),
-      ...fails("npm test", "AssertionError: expected 3 to be 4"),
-      ...fails("pnpm ci && make check", "bash: pnpm: command not found"),
-      ...fails("make all", "make: command not found"),
-      ...runs("make all", "made"),
-    ],
-  });
+  const path = await tendedStoreOf([
+    ...fails("mise test --fast", "error: unknown option '--fast'"),
+    ...runs("mise test --quick", "3 passed"),
+    ...fails("npm test", "AssertionError: expected 3 to be 4"),
+    ...fails("pnpm ci && make check", "bash: pnpm: command not found"),
+    ...fails("make all", "make: command not found"),
+    ...runs("make all", "made"),
+  ]);
   const said = saidBefore(path, "Bash", { command: "cd web && mise test --fast" });
   expect(said?.text).toContain("failed here: unknown option '--fast'; this worked: mise test --quick");
   for (const command of ["mise test", "npm test", "make all", "make check", "pnpm ci", "mise test --quick", ""])

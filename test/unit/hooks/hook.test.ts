@@ -1,18 +1,11 @@
 import { getTableColumns } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { firingOf, type HookEvent } from "../../../src/hooks/firing.ts";
-import { sayAt } from "../../../src/hooks/hook.ts";
 import { isOffAt } from "../../../src/hooks/hook-switch.ts";
 import type { MessageInput } from "../../../src/index.ts";
-import { openQuickly, QUICK_COLUMNS, QUICK_COLUMNS_BEFORE } from "../../../src/store/quick-reader.ts";
-import {
-  clusters,
-  messages,
-  sessions,
-  storeSettings,
-  UNSEALED,
-  UNSEALED_BEFORE,
-} from "../../../src/store/sql/schema.ts";
+import { QUICK_COLUMNS, QUICK_COLUMNS_BEFORE } from "../../../src/store/quick-reader.ts";
+import * as schema from "../../../src/store/sql/schema.ts";
+import { sayingOf, storeOf } from "../../support/hooks.ts";
 import { inDatabase } from "../../support/rows.ts";
 import { assistant, user } from "../../support/said.ts";
 import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
@@ -21,15 +14,6 @@ const PROMPT = "Which region does the parcel service run in?";
 const ASKED = user("Which region should the parcel service run in?");
 const DECIDED = assistant("We decided on eu-north-1 for the parcel service.");
 
-/** A store with these sessions of the folder `/none/web`. */
-function storeOf(sessions: Readonly<Record<string, readonly MessageInput[]>>): string {
-  const path = temporaryPath();
-  const store = openedStore(path);
-  for (const [id, messages] of Object.entries(sessions)) store.session(id, { project: "/none/web" }).append(messages);
-  store.close();
-  return path;
-}
-
 /** What importers store with a session. */
 function describeSession(path: string, id: string, metadata: object, parent: string | null = null): void {
   const sql = "UPDATE sessions SET checksum = -1, metadata = ?, parent_session_id = ? WHERE id = ?";
@@ -37,17 +21,11 @@ function describeSession(path: string, id: string, metadata: object, parent: str
 }
 
 function saidAt(path: string, event: HookEvent, input: Readonly<Record<string, string>>): string {
-  const reader = openQuickly(path);
-  try {
-    const firing = firingOf("claude-code", event, { cwd: "/none/web", ...input })!;
-    return (
-      sayAt(reader, firing, { quoted: new Set(), compactedAtMs: undefined, isBare: false, warned: new Set<string>() })
-        ?.text ?? ""
-    );
-  } finally {
-    reader.close();
-  }
+  const firing = firingOf("claude-code", event, { cwd: "/none/web", ...input })!;
+  return sayingOf(path, firing)?.text ?? "";
 }
+
+const saidAfterCompaction = (path: string) => saidAt(path, "after-compaction", { session_id: "own" });
 
 test("only what was said in the project's folder is told, and what the user has merged into it", () => {
   const path = storeOf({ bergen: [ASKED, DECIDED] });
@@ -92,12 +70,9 @@ test("a compaction brings back what the session said, not what its subagents sai
 
 test("after a compaction, the hook tells what the summary lacks, once the store has it, and until the agent goes on", () => {
   const told = user("Label each parcel with the code of its depot.");
-  const summary = user("Each parcel gets a label with the code of its depot.", {
-    metadata: { isCompactSummary: true },
-  });
-  const said = (...messages: MessageInput[]) => {
-    return saidAt(storeOf({ own: messages }), "after-compaction", { session_id: "own" });
-  };
+  const metadata = { isCompactSummary: true };
+  const summary = user("Each parcel gets a label with the code of its depot.", { metadata });
+  const said = (...messages: MessageInput[]) => saidAfterCompaction(storeOf({ own: messages }));
   const early = said(ASKED, told);
   expect(early).toContain("parcel service run in?");
   expect(early).toContain("code of its depot");
@@ -105,9 +80,8 @@ test("after a compaction, the hook tells what the summary lacks, once the store 
   expect(late).toContain("parcel service run in?");
   expect(late).not.toContain("code of its depot");
   expect([early, late].map((text) => text.includes("more="))).toEqual([false, true]);
-  expect(saidAt(storeOf({ own: [ASKED, told, summary] }), "before-compaction", { session_id: "own" })).not.toContain(
-    "gets a label",
-  );
+  const before = saidAt(storeOf({ own: [ASKED, told, summary] }), "before-compaction", { session_id: "own" });
+  expect(before).not.toContain("gets a label");
   // A later compaction whose summary is not stored yet.
   const next = said(ASKED, told, summary, assistant("The labels are printed in the depot of Bergen."));
   expect(next).toContain("labels are printed in the depot");
@@ -116,15 +90,9 @@ test("after a compaction, the hook tells what the summary lacks, once the store 
 
 test("lines of one message share an element", () => {
   const content = ["const depot = codeOf(parcel);", "const label = printed(depot);", "if (a < b) return;"].join("\n");
-  const call = {
-    type: "tool_call",
-    toolCallId: "c",
-    name: "Write",
-    args: { file_path: "src/labels.ts", content },
-  } as const;
-  const said = saidAt(storeOf({ own: [ASKED, { role: "assistant", parts: [call] }] }), "after-compaction", {
-    session_id: "own",
-  });
+  const args = { file_path: "src/labels.ts", content };
+  const call = { type: "tool_call", toolCallId: "c", name: "Write", args } as const;
+  const said = saidAfterCompaction(storeOf({ own: [ASKED, { role: "assistant", parts: [call] }] }));
   expect(said).toContain('<line id="2">const depot = codeOf(parcel);\nconst label = printed(depot);</line>');
 });
 
@@ -185,16 +153,15 @@ test("hooks tell of no cluster whose title is damaged", () => {
 });
 
 test("the columns that hooks compare are those that checksums cover", () => {
+  const { clusters, messages, sessions, storeSettings, UNSEALED, UNSEALED_BEFORE } = schema;
   for (const [name, table] of Object.entries({ sessions, messages, clusters, storeSettings })) {
     for (const [given, unsealed] of [
       [QUICK_COLUMNS, UNSEALED.get(table)],
       [QUICK_COLUMNS_BEFORE, UNSEALED_BEFORE.get(table)],
     ] as const) {
-      const sealed = Object.keys(getTableColumns(table)).filter(
-        (key) => !["checksum", ...(unsealed ?? [])].includes(key),
-      );
-      const found = (given as Record<string, string>)[name];
-      expect(found?.split(" "), name).toEqual(unsealed && sealed.sort());
+      const columns = Object.keys(getTableColumns(table)).sort();
+      const sealed = columns.filter((key) => !["checksum", ...(unsealed ?? [])].includes(key));
+      expect((given as Record<string, string>)[name]?.split(" "), name).toEqual(unsealed && sealed);
     }
   }
 });

@@ -1,10 +1,8 @@
-import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { amp } from "../../../src/importers/amp.ts";
-import { importFiles } from "../../../src/imports/import-files.ts";
 import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
-import { eventsOf, messagesIn, warningsIn } from "./read.ts";
+import { countsOf, eventsOf, messagesIn, put, warningsIn } from "./read.ts";
 
 const text = (words: string) => ({ type: "text", text: words });
 const said = (role: string, ...content: object[]) => ({ role, content });
@@ -40,11 +38,8 @@ test("a thread has its title and folder, waits for what runs, and an edited mess
   const folder = temporaryFolder();
   const store = temporaryStore();
   const env = { initial: { trees: [{ uri: "file:///work/my%20bell" }] } };
-  const save = async (...messages: object[]) => {
-    writeFileSync(join(folder, "T-1.json"), JSON.stringify({ v: 1, id: "T-1", messages, env, title: "The bell" }));
-    const { newCount, knownCount, warningCount } = await importFiles(store, folder, { summarize: false });
-    return [newCount, knownCount, warningCount];
-  };
+  const save = (...messages: object[]) =>
+    countsOf(store, put(join(folder, "T-1.json"), { v: 1, id: "T-1", messages, env, title: "The bell" }));
   const [first, call] = [said("user", text("Look.")), said("assistant", use("1"))];
   expect(await save(first, call, said("user", result("1", { status: "in-progress" })))).toEqual([2, 0, 1]);
   const done = said("user", result("1", { status: "done", result: "seen" }));

@@ -1,9 +1,8 @@
-import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { antigravity } from "../../../src/importers/antigravity.ts";
 import { temporaryFolder } from "../../support/temporary-store.ts";
-import { collect, eventsOfLines, fileOf, messagesIn, sessionsIn, warningsIn } from "./read.ts";
+import { collect, eventsOfLines, fileOf, jsonLines, messagesIn, put, sessionsIn, warningsIn } from "./read.ts";
 
 const step = (step_index: number, source: string, type: string, more: object = {}) => {
   return { step_index, source, type, status: "DONE", created_at: "2026-03-05T09:00:00Z", ...more };
@@ -13,11 +12,10 @@ const asked = (text: string) =>
 
 test("a conversation has the id of its folder, and comes from the log whose texts are whole", async () => {
   const folder = join(temporaryFolder(), "brain", "9e779ff1", ".system_generated", "logs");
-  mkdirSync(folder, { recursive: true });
-  const content = `${JSON.stringify(asked("Oil it."))}\n`;
+  const content = jsonLines([asked("Oil it.")]);
   const read = (name: string) => collect(antigravity.read(fileOf(content, 65_536, join(folder, name))));
   expect(sessionsIn(await read("transcript.jsonl"))).toMatchObject([{ externalId: "9e779ff1", source: "antigravity" }]);
-  writeFileSync(join(folder, "transcript_full.jsonl"), content);
+  put(join(folder, "transcript_full.jsonl"), content);
   expect(await read("transcript.jsonl")).toEqual([]);
   expect(messagesIn(await read("transcript_full.jsonl"))).toHaveLength(1);
 });

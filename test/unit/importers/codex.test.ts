@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { codex } from "../../../src/importers/codex/importer.ts";
-import { eventsOfLines, eventsSoFar, messagesIn, sessionsIn, warningsIn } from "./read.ts";
+import { eventsOfLines, eventsSoFar, jsonLines, messagesIn, saidIn, sessionsIn, warningsIn } from "./read.ts";
 
 let second = 0;
 const line = (type: string, payload: object) => ({
@@ -23,12 +23,7 @@ async function read(...lines: object[]) {
   return eventsOfLines(codex, [META, ...lines]);
 }
 
-async function partsIn(...lines: object[]) {
-  return messagesIn(await read(...lines)).map(({ role, parts }) => [
-    role,
-    ...parts!.map((part) => part.text ?? part.toolCallId),
-  ]);
-}
+const partsIn = async (...lines: object[]) => saidIn(await read(...lines));
 
 describe("items", () => {
   test("of one model call are a message each, a thought with its words, a call with its answer", async () => {
@@ -44,14 +39,14 @@ describe("items", () => {
       said("assistant", "done"),
     ];
     expect(await partsIn(...lines)).toEqual([
-      ["user", "go"],
-      ["assistant", "hm", "I run two."],
-      ["assistant", "a"],
-      ["tool", "a"],
-      ["assistant", "b"],
-      ["tool", "b"],
-      ["user", "typed meanwhile"],
-      ["assistant", "done"],
+      "user: go",
+      "assistant: hm | I run two.",
+      "assistant: >a",
+      "tool: <a",
+      "assistant: >b",
+      "tool: <b",
+      "user: typed meanwhile",
+      "assistant: done",
     ]);
   });
 
@@ -60,37 +55,20 @@ describe("items", () => {
       said("user", "yes"),
       event({ type: "exec_command_end", call_id: "a", aggregated_output: "1" }),
     ];
-    const lines = [
-      again,
-      again,
-      call("a"),
-      ran,
-      output("a", "1"),
-      call("a"),
-      output("a", "1"),
-      event({ type: "task_complete" }),
-    ];
-    expect(await partsIn(...lines)).toEqual([
-      ["user", "yes"],
-      ["assistant", "a"],
-      ["tool", "a"],
-    ]);
+    const once = [call("a"), ran, output("a", "1")];
+    const lines = [again, again, ...once, call("a"), output("a", "1"), event({ type: "task_complete" })];
+    expect(await partsIn(...lines)).toEqual(["user: yes", "assistant: >a", "tool: <a"]);
   });
 
   test("under one call id that say different things are different calls", async () => {
-    const lines = [
-      call("0", '{"cmd":"ls"}'),
-      output("0", "ok"),
-      call("0", '{"cmd":"pwd"}'),
-      output("0", "ok"),
-      call("0"),
-    ];
+    const [list, show] = [call("0", '{"cmd":"ls"}'), call("0", '{"cmd":"pwd"}')];
+    const lines = [list, output("0", "ok"), show, output("0", "ok"), call("0")];
     expect(await partsIn(...lines, call("0"))).toEqual([
-      ["assistant", "0"],
-      ["tool", "0"],
-      ["assistant", "0"],
-      ["tool", "0"],
-      ["assistant", "0"],
+      "assistant: >0",
+      "tool: <0",
+      "assistant: >0",
+      "tool: <0",
+      "assistant: >0",
     ]);
   });
 
@@ -173,7 +151,7 @@ describe("events", () => {
       said("assistant", "Done."),
       event({ type: "task_complete" }),
     ];
-    expect(await partsIn(...lines)).toEqual([["assistant", "one\n\ntwo", "Done."]]);
+    expect(await partsIn(...lines)).toEqual(["assistant: one\n\ntwo | Done."]);
   });
 
   test("whose words no item has become messages when their turn is over", async () => {
@@ -211,13 +189,13 @@ describe("events", () => {
       const next = [said("user", "Tin rather"), event({ type: "user_message", message: "Tin rather" })];
       const messages = await partsIn(said("user", "go"), ...told, ...ends, ...late, ...next);
       expect(messages).toEqual([
-        ["user", "go"],
-        ["assistant", "brass"],
-        ["assistant", "or tin"],
-        ["assistant", "I polish the brass."],
-        ["assistant", "z"],
-        ["tool", "z"],
-        ["user", "Tin rather"],
+        "user: go",
+        "assistant: brass",
+        "assistant: or tin",
+        "assistant: I polish the brass.",
+        "assistant: >z",
+        "tool: <z",
+        "user: Tin rather",
       ]);
     }
   });
@@ -227,12 +205,12 @@ describe("events", () => {
     const complete = event({ type: "task_complete" });
     const abort = event({ type: "turn_aborted" });
     const lines = [told, abort, said("assistant", "Done."), said("assistant", "Done."), complete];
-    expect(await partsIn(...lines, said("assistant", "Done."))).toEqual(Array(3).fill(["assistant", "Done."]));
+    expect(await partsIn(...lines, said("assistant", "Done."))).toEqual(Array(3).fill("assistant: Done."));
     // The item of the turn was never written.
     expect(await partsIn(told, abort, complete, said("user", "Polish it"), said("assistant", "Done."))).toEqual([
-      ["assistant", "Done."],
-      ["user", "Polish it"],
-      ["assistant", "Done."],
+      "assistant: Done.",
+      "user: Polish it",
+      "assistant: Done.",
     ]);
   });
 
@@ -249,9 +227,9 @@ describe("events", () => {
       event({ type: "task_complete" }),
     ];
     expect(await partsIn(...lines)).toEqual([
-      ["assistant", "The turn before died."],
-      ["user", "Which clock?", undefined],
-      ["assistant", "The tall one."],
+      "assistant: The turn before died.",
+      "user: Which clock? | file",
+      "assistant: The tall one.",
     ]);
   });
 
@@ -262,10 +240,7 @@ describe("events", () => {
       event({ type: "agent_message", message: "The tall one." }),
       event({ type: "task_complete" }),
     ];
-    expect(await partsIn(...lines)).toEqual([
-      ["user", "Which clock?"],
-      ["assistant", "The tall one."],
-    ]);
+    expect(await partsIn(...lines)).toEqual(["user: Which clock?", "assistant: The tall one."]);
   });
 
   test("of completed items are those of their kind, where no item of the model tells the same", async () => {
@@ -295,16 +270,16 @@ describe("events", () => {
       event({ type: "task_complete" }),
     ];
     expect(await partsIn(...lines)).toEqual([
-      ["assistant", "a"],
-      ["tool", "a"],
-      ["assistant", "Seen."],
-      ["user", "look", undefined, undefined],
-      ["assistant", "hm"],
-      ["assistant", "x"],
-      ["tool", "x"],
-      ["assistant", "m"],
-      ["tool", "m"],
-      ["assistant", "Only here."],
+      "assistant: >a",
+      "tool: <a",
+      "assistant: Seen.",
+      "user: look | file | data",
+      "assistant: hm",
+      "assistant: >x",
+      "tool: <x",
+      "assistant: >m",
+      "tool: <m",
+      "assistant: Only here.",
     ]);
     const events = await read(...lines);
     const [, , , prompt, , run, failure, find] = messagesIn(events);
@@ -320,14 +295,10 @@ describe("events", () => {
 
   test("at the end of a file that may go on are reported: their items may be about to come", async () => {
     const told = event({ type: "agent_message", message: "Done." });
-    const lines = [META, said("user", "go"), told].map((one) => `${JSON.stringify(one)}\n`).join("");
-    const events = await eventsSoFar(codex, Buffer.from(lines));
+    const events = await eventsSoFar(codex, Buffer.from(jsonLines([META, said("user", "go"), told])));
     expect(messagesIn(events)).toHaveLength(1);
     expect(warningsIn(events)).toEqual([[3, "agent_message: its item is not in the file yet"]]);
-    expect(await partsIn(said("user", "go"), told)).toEqual([
-      ["user", "go"],
-      ["assistant", "Done."],
-    ]);
+    expect(await partsIn(said("user", "go"), told)).toEqual(["user: go", "assistant: Done."]);
     const grown = await read(said("user", "go"), told, said("assistant", "Done."));
     expect(messagesIn(grown)).toHaveLength(2);
     expect(warningsIn(grown)).toEqual([]);

@@ -1,10 +1,9 @@
-import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { continueDev } from "../../../src/importers/continue.ts";
 import { importFiles } from "../../../src/imports/import-files.ts";
 import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
-import { eventsOf, messagesIn, warningsIn } from "./read.ts";
+import { countsOf, eventsOf, messagesIn, put, warningsIn } from "./read.ts";
 
 const session = (history: object[], about: object = {}) =>
   JSON.stringify({ sessionId: "s", title: "New Session", workspaceDirectory: "/work/clock", ...about, history });
@@ -45,54 +44,34 @@ test("a call has the result that stands beside it once, with its failure", async
   expect(warningsIn(events)).toEqual([[1, 'unknown role: "tide"']]);
 });
 
+const ID = "5832a36f-ea52-4eb4-b8f7-16ed2bf063dd";
+const listed = { sessionId: ID, title: "The clock", dateCreated: "1772700000000", workspaceDirectory: "/work/clock" };
+const said = (role: string, content: string) => ({ message: { role, content }, contextItems: [] });
+
 test("a session has the folder, the title and the time that Continue keeps, and an edited message is a new one", async () => {
   const folder = temporaryFolder();
-  const path = join(folder, "s.json");
-  writeFileSync(
-    join(folder, "sessions.json"),
-    JSON.stringify([
-      { sessionId: "s", title: "The clock", dateCreated: "1772700000000", workspaceDirectory: "/work/clock" },
-    ]),
-  );
+  put(join(folder, "sessions.json"), [listed]);
   const store = temporaryStore();
-  const save = async (content: string) => {
-    writeFileSync(path, content);
-    const { newCount, knownCount, warningCount, passedOverCount } = await importFiles(store, folder, {
-      summarize: false,
-    });
-    return [newCount, knownCount, warningCount, passedOverCount];
+  const save = (...saved: Parameters<typeof session>) => {
+    put(join(folder, `${ID}.json`), session(saved[0], { sessionId: ID, ...saved[1] }));
+    return importFiles(store, folder, { summarize: false });
   };
-  const said = (role: string, content: string) => ({ message: { role, content }, contextItems: [] });
-  expect(await save(session([said("user", "Slow?"), said("assistant", "Yes.")]))).toEqual([2, 0, 0, 1]);
-  expect(store.sessions()).toMatchObject([
-    { externalId: "s", source: "continue", project: "/work/clock", title: null },
-  ]);
-  const edited = session([said("user", "Fast?"), said("assistant", "No.")], { title: "The clock" });
-  expect(await save(edited)).toEqual([2, 0, 0, 1]);
+  const first = await save([said("user", "Slow?"), said("assistant", "Yes.")]);
+  expect(first).toMatchObject({ newCount: 2, knownCount: 0, warningCount: 0, passedOverCount: 1 });
+  expect(store.sessions()).toMatchObject([{ externalId: ID, source: "continue", project: "/work/clock", title: null }]);
+  const edited = await save([said("user", "Fast?"), said("assistant", "No.")], { title: "The clock" });
+  expect(edited).toMatchObject({ newCount: 2, knownCount: 0, warningCount: 0, passedOverCount: 1 });
   expect(store.sessions()).toMatchObject([{ messageCount: 4 }]);
   expect(store.query("SELECT min(created_at_ms) AS t FROM messages")).toEqual([{ t: 1772700000000 }]);
 });
 
 test("a session whose id and folder stand behind its messages has them from its name and from the list beside it", async () => {
   const folder = temporaryFolder();
-  const sessionId = "5832a36f-ea52-4eb4-b8f7-16ed2bf063dd";
-  const listed = {
-    sessionId,
-    title: "The clock",
-    dateCreated: "2026-03-05T09:00:00.000Z",
-    workspaceDirectory: "/work/clock",
-  };
-  writeFileSync(join(folder, "sessions.json"), JSON.stringify([listed]));
-  const history = [
-    { message: { role: "user", content: "Slow?" } },
-    { message: { role: "assistant", content: "Yes." } },
-  ];
-  const workspaceDirectory = "/work/clock";
-  writeFileSync(
-    join(folder, `${sessionId}.json`),
-    JSON.stringify({ history, title: "The clock", workspaceDirectory, sessionId }),
-  );
+  const history = [said("user", "Slow?"), said("assistant", "Yes.")];
+  const { sessionId, title, workspaceDirectory } = listed;
+  put(join(folder, "sessions.json"), [{ ...listed, dateCreated: "2026-03-05T09:00:00.000Z" }]);
+  put(join(folder, `${ID}.json`), { history, title, workspaceDirectory, sessionId });
   const store = temporaryStore();
-  await importFiles(store, folder, { summarize: false });
-  expect(store.sessions()).toMatchObject([{ externalId: sessionId, project: "/work/clock", title: "The clock" }]);
+  expect(await countsOf(store, folder)).toEqual([2, 0, 0]);
+  expect(store.sessions()).toMatchObject([{ externalId: ID, project: "/work/clock", title: "The clock" }]);
 });

@@ -1,11 +1,10 @@
-import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { copilotChat } from "../../../src/importers/copilot-chat/importer.ts";
 import { importFiles } from "../../../src/imports/import-files.ts";
 import { expectLinearTime } from "../../support/processor-time.ts";
 import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
-import { eventsOf, eventsOfLines, messagesIn, warningsIn } from "./read.ts";
+import { eventsOf, eventsOfLines, jsonLines, messagesIn, put, saidIn, warningsIn } from "./read.ts";
 
 const ID = "1f0d6a52-9b1c-4e53-8f0b-2a6f5f1f7e11";
 const request = (requestId: string, response: object[], more: object = {}) => ({
@@ -25,6 +24,9 @@ const tool = (toolCallId: string, toolId: string, more: object = {}) => ({
   isComplete: true,
   ...more,
 });
+/** Lines of the log: its start, and requests that it adds, at a place or at the end. */
+const start = (...requests: object[]) => ({ kind: 0, v: { version: 3, creationDate: 1, sessionId: "s", requests } });
+const push = (v: object[], i?: number) => ({ kind: 2, k: ["requests"], v, i });
 const called = (id: string, name: string, args: object) => ({ id, name, arguments: JSON.stringify(args) });
 
 test("a call has what the model sent, found by its id or its name, and one that is not shown comes too", async () => {
@@ -86,9 +88,8 @@ test("a call that only the editor knows has what is shown of it", async () => {
 });
 
 test("requests that the log takes back are on another path, and a damaged line costs no other", async () => {
-  const push = (v: object[], i?: number) => ({ kind: 2, k: ["requests"], v, i });
   const events = await eventsOfLines(copilotChat, [
-    { kind: 0, v: { version: 3, creationDate: 1, sessionId: "s", requests: [request("a", [{ value: "A" }])] } },
+    start(request("a", [{ value: "A" }])),
     push([request("b", [{ value: "B" }])]),
     push([request("c", [{ value: "C" }])], 1),
     { kind: 1, k: ["requests", -1, "result"], v: {} },
@@ -107,19 +108,13 @@ test("requests that the log takes back are on another path, and a damaged line c
 test("a chat has the folder of its workspace, and a response waits until it is complete", async () => {
   const storage = temporaryFolder();
   const workspace = join(storage, "workspaceStorage", "5a1b");
-  mkdirSync(join(workspace, "chatSessions"), { recursive: true });
-  mkdirSync(join(workspace, "GitHub.copilot-chat", "transcripts"), { recursive: true });
-  writeFileSync(join(workspace, "GitHub.copilot-chat", "transcripts", `${ID}.jsonl`), '{"type":"tide"}\n');
-  writeFileSync(join(workspace, "workspace.json"), '{"folder":"vscode-remote://wsl%2Bubuntu/work/my%20pump"}');
+  put(join(workspace, "GitHub.copilot-chat", "transcripts", `${ID}.jsonl`), '{"type":"tide"}\n');
+  put(join(workspace, "workspace.json"), '{"folder":"vscode-remote://wsl%2Bubuntu/work/my%20pump"}');
   const store = temporaryStore();
-  const lines = [
-    { kind: 0, v: { version: 3, creationDate: 1, sessionId: "s", requests: [] } },
-    { kind: 2, k: ["requests"], v: [request("a", [], { modelState: { value: 0 } })] },
-  ];
+  const lines: object[] = [start(), push([request("a", [], { modelState: { value: 0 } })])];
   const save = async (...more: object[]) => {
-    lines.push(...(more as typeof lines));
-    const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
-    writeFileSync(join(workspace, "chatSessions", `${ID}.jsonl`), text);
+    lines.push(...more);
+    put(join(workspace, "chatSessions", `${ID}.jsonl`), jsonLines(lines));
     const { newCount, warningCount, files } = await importFiles(store, storage, { summarize: false });
     return [newCount, warningCount, files.length];
   };
@@ -130,21 +125,17 @@ test("a chat has the folder of its workspace, and a response waits until it is c
   expect(store.sessions()).toMatchObject([{ externalId: ID, project: "/work/my pump" }]);
 });
 
+const [A, B, C] = ["a", "b", "c"].map((id) => request(id, [{ value: id.toUpperCase() }])) as [object, object, object];
+
 test.each([
-  ["the newest request", { kind: 2, k: ["requests"], v: [], i: 2 }, "b/answer"],
-  [
-    "a request between others",
-    { kind: 1, k: ["requests"], v: [request("a", [{ value: "A" }]), request("c", [{ value: "C" }])] },
-    "c/answer",
-  ],
-  ["the newest requests", { kind: 2, k: ["requests"], v: [], i: 1 }, "a/answer"],
-  ["all requests", { kind: 2, k: ["requests"], v: [], i: 0 }, null],
+  ["the newest request", push([], 2), "b/answer"],
+  ["a request between others", { kind: 1, k: ["requests"], v: [A, C] }, "c/answer"],
+  ["the newest requests", push([], 1), "a/answer"],
+  ["all requests", push([], 0), null],
 ])(
   "the conversation is at the newest request that is left when the user took back %s",
   async (_, change, messageId) => {
-    const requests = ["a", "b", "c"].map((id) => request(id, [{ value: id.toUpperCase() }]));
-    const initial = { kind: 0, v: { version: 3, creationDate: 1, sessionId: "s", requests } };
-    const events = await eventsOfLines(copilotChat, [initial, change]);
+    const events = await eventsOfLines(copilotChat, [start(A, B, C), change]);
     expect(messagesIn(events)).toHaveLength(6);
     const newest = messagesIn(events).at(-1)?.id;
     expect(events.findLast(({ kind }) => kind === "head") ?? { messageId: newest }).toMatchObject({ messageId });
@@ -158,7 +149,7 @@ test("a session with many calls and changes is read in linear time", async () =>
     const shown = ids.map((id) => tool(`shown ${id}`, "copilot_readFile"));
     const first = request("a", shown, { result: { metadata: { toolCallRounds: [{ toolCalls }] } } });
     const changes = ids.map((id) => ({ kind: 1, k: ["requests", 0, "vote"], v: id }));
-    return [{ kind: 0, v: { version: 3, creationDate: 1, sessionId: "s", requests: [first] } }, ...changes];
+    return [start(first), ...changes];
   };
   await expectLinearTime(1_000, chatOf, (lines) => eventsOfLines(copilotChat, lines));
 });
@@ -167,8 +158,7 @@ test("a large image costs no request", async () => {
   const bytes = Buffer.alloc(2_000_001, "lamp");
   const image = { kind: "image", mimeType: "image/png", value: { ...bytes } };
   const requests = [request("a", []), request("b", [], { variableData: { variables: [image] } }), request("c", [])];
-  const initial = { kind: 0, v: { version: 3, creationDate: 1, sessionId: "s", requests } };
-  const messages = messagesIn(await eventsOfLines(copilotChat, [initial]));
-  expect(messages.map(({ parts }) => parts?.[0]?.text)).toEqual(["a", "b", "c"]);
-  expect(messages[1]?.parts?.[1]?.data === bytes.toString("base64")).toBe(true);
+  const events = await eventsOfLines(copilotChat, [start(...requests)]);
+  expect(saidIn(events)).toEqual(["user: a", "user: b | file", "user: c"]);
+  expect(messagesIn(events)[1]?.parts?.[1]?.data === bytes.toString("base64")).toBe(true);
 });

@@ -1,10 +1,8 @@
-import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { copilotCli } from "../../../src/importers/copilot-cli.ts";
-
 import { temporaryFolder } from "../../support/temporary-store.ts";
-import { collect, eventsOfLines, fileOf, messagesIn, sessionsIn, warningsIn } from "./read.ts";
+import { collect, eventsOfLines, fileOf, jsonLines, messagesIn, put, saidIn, sessionsIn, warningsIn } from "./read.ts";
 
 let count = 0;
 const event = (type: string, data: unknown, more = {}) => {
@@ -16,33 +14,20 @@ const user = (content: string, more = {}) => event("user.message", { content, ..
 const reply = (content: string, more = {}) => event("assistant.message", { content, model: "m", ...more });
 
 const read = (...lines: object[]) => eventsOfLines(copilotCli, [START, ...lines]);
-const said = async (...lines: object[]) =>
-  messagesIn(await read(...lines)).map(({ role, parts }) => [
-    role,
-    ...parts!.map(({ type, text, injected, toolCallId }) =>
-      injected === true ? `[${text}]` : (text ?? toolCallId ?? type),
-    ),
-  ]);
 
 test("what the program puts in is marked, and commands of the user are the user's", async () => {
   const run = { toolCallId: "u", toolName: "bash", arguments: { command: "ls" } };
-  expect(
-    await said(
-      user("hi", { transformedContent: "<time/>hi", attachments: [{ type: "selection", text: "code" }] }),
-      user("skill", { source: "skill-pdf" }),
-      user("go on", { isAutopilotContinuation: true }),
-      event("system.notification", { content: "a shell ended", kind: { type: "shell_completed" } }),
-      event("tool.user_requested", run),
-      event("tool.execution_complete", { toolCallId: "u", success: true, result: { content: "a.txt" } }),
-      event("system.message", { role: "system", content: "prompt" }),
-    ),
-  ).toEqual([
-    ["user", "hi", "[code]"],
-    ["user", "[skill]"],
-    ["user", "[go on]"],
-    ["user", "[a shell ended]"],
-    ["user", "! ls", "[a.txt]"],
-  ]);
+  const events = await read(
+    user("hi", { transformedContent: "<time/>hi", attachments: [{ type: "selection", text: "code" }] }),
+    user("skill", { source: "skill-pdf" }),
+    user("go on", { isAutopilotContinuation: true }),
+    event("system.notification", { content: "a shell ended", kind: { type: "shell_completed" } }),
+    event("tool.user_requested", run),
+    event("tool.execution_complete", { toolCallId: "u", success: true, result: { content: "a.txt" } }),
+    event("system.message", { role: "system", content: "prompt" }),
+  );
+  const marked = ["user: [skill]", "user: [go on]", "user: [a shell ended]"];
+  expect(saidIn(events)).toEqual(["user: hi | [code]", ...marked, "user: ! ls | [a.txt]"]);
 });
 
 test("a thought that is told twice counts once, and a failure is the result", async () => {
@@ -76,21 +61,14 @@ test("an image comes from the event that holds it", async () => {
   const asset = { assetId: "sha256:1", type: "image", mimeType: "image/png", data: "aGk=" };
   const attachments = [{ type: "file", displayName: "a.png", assetId: "sha256:1" }];
   const events = await read(event("session.binary_asset", asset), user("see", { attachments }));
-  expect(messagesIn(events)[0]?.parts?.[1]).toEqual({
-    type: "file",
-    mediaType: "image/png",
-    data: "aGk=",
-    name: "a.png",
-  });
+  const file = { type: "file", mediaType: "image/png", data: "aGk=", name: "a.png" };
+  expect(messagesIn(events)[0]?.parts?.[1]).toEqual(file);
 });
 
 test("a subagent is a session of its own", async () => {
   const events = await read(user("a"), event("user.message", { content: "b" }, { agentId: "x" }), reply("c"));
-  const about = {
-    source: "copilot-cli",
-    folder: "/srv/tidewatch",
-    metadata: { cwd: "/srv/tidewatch", branch: "main" },
-  };
+  const metadata = { cwd: "/srv/tidewatch", branch: "main" };
+  const about = { source: "copilot-cli", folder: "/srv/tidewatch", metadata };
   expect(sessionsIn(events)).toMatchObject([
     { ...about, externalId: "s" },
     { ...about, externalId: "s/agent-x", parentExternalId: "s" },
@@ -98,12 +76,7 @@ test("a subagent is a session of its own", async () => {
 });
 
 test("new events of the program are no news, and new events of a conversation are", async () => {
-  const events = await read(
-    event("model.novelty", {}),
-    event("session.novelty", {}),
-    event("poem.recited", {}),
-    user("hi"),
-  );
+  const events = await read(event("model.novelty", {}), event("session.novelty", {}), event("poem.recited", {}));
   expect(warningsIn(events)).toEqual([[4, 'unknown type of event: "poem.recited"']]);
   const broken = await read({ type: "user.message", data: 7 }, event("tool.execution_complete", { success: true }));
   expect(warningsIn(broken)).toEqual([
@@ -114,11 +87,10 @@ test("new events of the program are no news, and new events of a conversation ar
 
 test("a session has the name that the CLI gave it, and without a start the name of its folder", async () => {
   const folder = join(temporaryFolder(), "my-session");
-  mkdirSync(folder);
-  const path = join(folder, "events.jsonl");
   const titleOf = async (yaml: string) => {
-    writeFileSync(join(folder, "workspace.yaml"), `id: x\nname: ${yaml}\nuser_named: false\n`);
-    return sessionsIn(await collect(copilotCli.read(fileOf(`${JSON.stringify(user("hi"))}\n`, 99, path))));
+    put(join(folder, "workspace.yaml"), `id: x\nname: ${yaml}\nuser_named: false\n`);
+    const file = fileOf(jsonLines([user("hi")]), 99, join(folder, "events.jsonl"));
+    return sessionsIn(await collect(copilotCli.read(file)));
   };
   expect(await titleOf("Fog horn")).toMatchObject([{ externalId: "my-session", title: "Fog horn" }]);
   expect((await titleOf("'it''s on'"))[0]?.title).toBe("it's on");

@@ -1,10 +1,8 @@
-import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { cursorAgent } from "../../../src/importers/cursor/transcript.ts";
-import { importFiles } from "../../../src/imports/import-files.ts";
 import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
-import { eventsOfLines, messagesIn, warningsIn } from "./read.ts";
+import { countsOf, eventsOfLines, jsonLines, messagesIn, put, warningsIn } from "./read.ts";
 
 const ID = "5832a36f-ea52-4eb4-b8f7-16ed2bf063dd";
 const said = (role: string, content: unknown) => ({ role, message: { content } });
@@ -28,12 +26,11 @@ test("the words of the user are told from what stands around them, and calls hav
 test("a session has the id of its file, and subagents are its children", async () => {
   const folder = join(temporaryFolder(), "agent-transcripts", ID);
   const child = ID.replace("5832", "5833");
-  mkdirSync(join(folder, "subagents"), { recursive: true });
-  const line = `${JSON.stringify(said("user", "Look."))}\n`;
-  writeFileSync(join(folder, `${ID}.jsonl`), line);
-  writeFileSync(join(folder, "subagents", `${child}.jsonl`), line);
+  const line = jsonLines([said("user", "Look.")]);
+  put(join(folder, `${ID}.jsonl`), line);
+  put(join(folder, "subagents", `${child}.jsonl`), line);
   const store = temporaryStore();
-  await importFiles(store, folder, { summarize: false });
+  expect(await countsOf(store, folder)).toEqual([2, 0, 0]);
   const sessions = store.sessions();
   const parent = sessions.find(({ externalId }) => externalId === ID)!;
   expect(sessions.find(({ externalId }) => externalId === child)?.parentSessionId).toBe(parent.id);

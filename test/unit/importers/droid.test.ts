@@ -1,10 +1,8 @@
-import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { droid } from "../../../src/importers/droid.ts";
-import { sampleOf } from "../../contract/importer-samples.ts";
 import { temporaryFolder } from "../../support/temporary-store.ts";
-import { collect, eventsOf, eventsOfLines, fileOf, messagesIn, sessionsIn, warningsIn } from "./read.ts";
+import { collect, eventsOfLines, fileOf, jsonLines, messagesIn, put, sessionsIn, warningsIn } from "./read.ts";
 
 const message = (id: string, role: string, content: unknown, more: object = {}) => ({
   type: "message",
@@ -14,15 +12,14 @@ const message = (id: string, role: string, content: unknown, more: object = {}) 
 
 test("a session has its title, its folder, the model of its settings and the session that called it", async () => {
   const path = join(temporaryFolder(), "a.jsonl");
-  writeFileSync(path.replace(".jsonl", ".settings.json"), '{"model":"sol","tokenUsage":{"inputTokens":5}}');
-  const start = { type: "session_start", id: "a", title: "Look", cwd: "/w", version: 2, callingSessionId: "b" };
-  const lines = [start, message("1", "user", "Look.")].map((line) => `${JSON.stringify(line)}\n`);
-  const events = await collect(droid.read(fileOf(lines.join(""), 65_536, path)));
+  put(path.replace(".jsonl", ".settings.json"), '{"model":"sol","tokenUsage":{"inputTokens":5}}');
+  const titles = { title: "Look into it", sessionTitle: "Look" };
+  const start = { type: "session_start", id: "a", ...titles, cwd: "/w", version: 2, callingSessionId: "b" };
+  const content = jsonLines([start, message("1", "user", "Look.")]);
+  const events = await collect(droid.read(fileOf(content, 65_536, path)));
   expect(sessionsIn(events)).toMatchObject([
     { externalId: "a", title: "Look", folder: "/w", parentExternalId: "b", metadata: { model: "sol", version: 2 } },
   ]);
-  const [named] = sessionsIn(await eventsOf(droid, readFileSync(sampleOf("droid.jsonl"))));
-  expect(named).toMatchObject({ title: "The sluice" });
 });
 
 test("what only the user or only the model sees is the program's, and a compaction gives a summary", async () => {

@@ -1,26 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { chatgpt } from "../../../src/importers/chatgpt.ts";
 import { claudeAi } from "../../../src/importers/claude-ai.ts";
-import type { ImportEvent, Importer } from "../../../src/importers/importer.ts";
+import type { Importer } from "../../../src/importers/importer.ts";
 import { slow } from "../../support/effort.ts";
-import { eventsOf, messagesIn, sessionsIn, warningsIn } from "./read.ts";
+import { eventsOf, messagesIn, pathsIn, warningsIn } from "./read.ts";
 
 const read = (importer: Importer, ...conversations: object[]) => eventsOf(importer, JSON.stringify(conversations));
-
-/** The ids of the messages of each session, and where each fork begins. */
-function pathsIn(events: readonly ImportEvent[]) {
-  return Object.fromEntries(
-    sessionsIn(events).map(({ externalId, parentExternalId, forkedAfter }) => [
-      externalId,
-      [
-        ...(parentExternalId === undefined ? [] : [`${parentExternalId}@${forkedAfter}`]),
-        ...events.flatMap((event) =>
-          event.kind === "message" && event.session === externalId ? [event.message.id] : [],
-        ),
-      ],
-    ]),
-  );
-}
 
 type Fields = Record<string, unknown>;
 

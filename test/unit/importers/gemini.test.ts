@@ -1,10 +1,8 @@
-import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { gemini } from "../../../src/importers/gemini.ts";
-import { importFiles } from "../../../src/imports/import-files.ts";
 import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
-import { eventsOf, messagesIn, sessionsIn, warningsIn } from "./read.ts";
+import { countsOf, eventsOf, messagesIn, put, sessionsIn, warningsIn } from "./read.ts";
 
 const content = (role: string, text: string) => ({ role, parts: [{ text }] });
 
@@ -28,15 +26,9 @@ test("a request is read with calls and answers that have no ids", async () => {
 
 test("a saved chat has its tag and folder, and one that is saved over it is stored beside it", async () => {
   const folder = join(temporaryFolder(), "tmp", "tide");
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, ".project_root"), "/w/tide\n");
-  const path = join(folder, "checkpoint-gauge.json");
+  put(join(folder, ".project_root"), "/w/tide\n");
   const store = temporaryStore();
-  const save = async (saved: unknown) => {
-    writeFileSync(path, JSON.stringify(saved));
-    const { newCount, knownCount, warningCount } = await importFiles(store, folder, { summarize: false });
-    return [newCount, knownCount, warningCount];
-  };
+  const save = (saved: object) => countsOf(store, put(join(folder, "checkpoint-gauge.json"), saved));
   const chat = [content("user", "Which gauge?"), content("model", "The seventh.")];
   expect(await save(chat)).toEqual([2, 0, 0]);
   expect(await save({ history: [...chat, content("user", "Thanks.")], authType: "x" })).toEqual([1, 2, 0]);

@@ -1,13 +1,19 @@
-import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { chunksOf } from "../../../src/importers/files.ts";
 import { goose } from "../../../src/importers/goose/importer.ts";
-import { openImport } from "../../../src/importers/registry.ts";
-import { importFiles } from "../../../src/imports/import-files.ts";
 import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
-import { collect, eventsOf, eventsOfLines, messagesIn, sessionsIn, warningsIn } from "./read.ts";
+import {
+  countsOf,
+  eventsAt,
+  eventsOf,
+  eventsOfLines,
+  jsonLines,
+  messagesIn,
+  put,
+  sessionsIn,
+  warningsIn,
+} from "./read.ts";
 
 const text = (words: string) => ({ type: "text", text: words });
 const said = (role: string, created: number, ...content: object[]) => ({ role, created, content });
@@ -23,18 +29,11 @@ function databaseAt(path: string): Database.Database {
   return database;
 }
 
-function add(
-  database: Database.Database,
-  session: string,
-  message: ReturnType<typeof said>,
-  metadata: object = {},
-): void {
+function add(database: Database.Database, session: string, message: ReturnType<typeof said>, about: object = {}): void {
   const { role, content, created } = message;
-  database
-    .prepare(
-      "INSERT INTO messages (session_id, role, content_json, created_timestamp, metadata_json) VALUES (?, ?, ?, ?, ?)",
-    )
-    .run(session, role, JSON.stringify(content), created, JSON.stringify(metadata));
+  const columns = "session_id, role, content_json, created_timestamp, metadata_json";
+  const insert = database.prepare(`INSERT INTO messages (${columns}) VALUES (?, ?, ?, ?, ?)`);
+  insert.run(session, role, JSON.stringify(content), created, JSON.stringify(about));
 }
 
 test("sessions come from the database with their subagents, and a damaged row costs no other", async () => {
@@ -49,8 +48,7 @@ test("sessions come from the database with their subagents, and a damaged row co
   const request = { type: "toolRequest", id: "c", toolCall: { status: "error", error: "no such tool" } };
   add(database, "20260305_1", said("assistant", 1_772_700_002, text("So."), request));
   database.close();
-  const { format, events: found } = await openImport({ path, chunks: chunksOf(path), isFinished: true });
-  const events = await collect(found);
+  const { format, events } = await eventsAt(path);
   expect(format).toBe("goose");
   expect(sessionsIn(events)).toMatchObject([
     { externalId: "20260305_1", folder: "/work/mill", createdAtMs: 1_772_700_000_000 },
@@ -72,8 +70,7 @@ test("a session that cannot be understood costs no other", async () => {
   add(database, "strange", said("system", 1, text("Be brief.")));
   add(database, "plain", said("user", 2, text("Why?")));
   database.close();
-  const { events: found } = await openImport({ path, chunks: chunksOf(path), isFinished: true });
-  const events = await collect(found);
+  const { events } = await eventsAt(path);
   expect(sessionsIn(events).map(({ externalId }) => externalId)).toEqual(["plain"]);
   expect(warningsIn(events)).toEqual([[1, expect.stringContaining("expected a role")]]);
 });
@@ -83,21 +80,16 @@ test("messages that a compaction writes anew are the same, and its summary is on
   const database = databaseAt(join(folder, "sessions.db"));
   database.exec("INSERT INTO sessions (id, name, working_dir) VALUES ('20260305_1', 'The mill', '/work/mill')");
   const store = temporaryStore();
-  const read = async () => {
-    const { newCount, knownCount, warningCount } = await importFiles(store, folder, { summarize: false });
-    return [newCount, knownCount, warningCount];
-  };
   const [first, second] = [said("user", 1, text("Why?")), said("assistant", 2, text("It is dry."))];
-  const lines = [{ working_dir: "/work/mill" }, first, second].map((line) => `${JSON.stringify(line)}\n`);
-  writeFileSync(join(folder, "20260305_1.jsonl"), lines.join(""));
+  put(join(folder, "20260305_1.jsonl"), jsonLines([{ working_dir: "/work/mill" }, first, second]));
   for (const message of [first, second]) add(database, "20260305_1", message);
-  expect(await read()).toEqual([2, 2, 0]);
+  expect(await countsOf(store, folder)).toEqual([2, 2, 0]);
   database.exec("DELETE FROM messages");
   for (const message of [first, second]) add(database, "20260305_1", message, { agentVisible: false });
   add(database, "20260305_1", said("user", 3, text("It was dry.")), { userVisible: false, agentVisible: true });
   add(database, "20260305_1", said("user", 4, text("The date is known.")), { userVisible: false });
   database.close();
-  expect(await read()).toEqual([2, 4, 0]);
+  expect(await countsOf(store, folder)).toEqual([2, 4, 0]);
   const messages = store.session(store.sessions()[0]!.id).messages();
   expect(messages.map(({ metadata, parts }) => [metadata?.isCompactSummary, parts?.[0]?.injected])).toEqual([
     [undefined, undefined],
@@ -115,16 +107,11 @@ test("a result is what the model got, and an export is one session", async () =>
     result("2", { status: "success", value: { content: [text("one"), text("two")], isError: true } }),
     result("3", { status: "error", error: "gone" }),
   ];
-  const calls = ["1", "2", "3"].map((id) => ({
-    type: "toolRequest",
-    id,
-    toolCall: { value: { name: "look", arguments: { id } } },
-  }));
+  const call = (id: string) => ({ type: "toolRequest", id, toolCall: { value: { name: "look", arguments: { id } } } });
+  const calls = ["1", "2", "3"].map(call);
   const conversation = [said("user", 1, text("Look.")), said("assistant", 2, ...calls), said("user", 3, ...content)];
-  const events = await eventsOf(
-    goose,
-    JSON.stringify({ id: "20260305_7", working_dir: "/w", name: "Look", conversation }),
-  );
+  const exported = { id: "20260305_7", working_dir: "/w", name: "Look", conversation };
+  const events = await eventsOf(goose, JSON.stringify(exported));
   expect(sessionsIn(events)).toMatchObject([{ externalId: "20260305_7", folder: "/w", title: "Look" }]);
   expect(messagesIn(events).map(({ parts }) => parts?.at(-1))).toMatchObject([
     { text: "Look." },

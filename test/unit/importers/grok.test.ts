@@ -1,25 +1,31 @@
-import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { grok } from "../../../src/importers/grok.ts";
-import { importFiles } from "../../../src/imports/import-files.ts";
 import { sampleOf } from "../../contract/importer-samples.ts";
 import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
-import { collect, eventsOfLines, fileOf, messagesIn, sessionsIn, warningsIn } from "./read.ts";
+import {
+  collect,
+  countsOf,
+  eventsOfLines,
+  fileOf,
+  jsonLines,
+  messagesIn,
+  put,
+  sessionsIn,
+  warningsIn,
+} from "./read.ts";
 
 const SAMPLE = readFileSync(sampleOf("grok.jsonl"), "utf8");
 
-function pathIn(folder: string): string {
-  const path = join(folder, "sessions", "%2Fwork%2Fmill", "0199c3a0", "chat_history.jsonl");
-  mkdirSync(dirname(path), { recursive: true });
-  return path;
-}
+const newPath = () => join(temporaryFolder(), "sessions", "%2Fwork%2Fmill", "0199c3a0", "chat_history.jsonl");
 
+const user = (text: string, more: object = {}) => ({ type: "user", content: [{ type: "text", text }], ...more });
 const update = (timestamp: number, update: object) =>
-  `${JSON.stringify({ timestamp, method: "session/update", params: { sessionId: "s", update } })}\n`;
+  jsonLines([{ timestamp, method: "session/update", params: { sessionId: "s", update } }]);
 
 test("a session has the facts of its summary, or else those of its path", async () => {
-  const path = pathIn(temporaryFolder());
+  const path = newPath();
   const read = () => collect(grok.read(fileOf(SAMPLE, 65_536, path)));
   expect(sessionsIn(await read())).toMatchObject([{ externalId: "0199c3a0", source: "grok", folder: "/work/mill" }]);
   const elsewhere = await collect(grok.read(fileOf(SAMPLE, 65_536, path.replace("chat_history", "copy"))));
@@ -32,28 +38,23 @@ test("a session has the facts of its summary, or else those of its path", async 
     parent_session_id: "p",
     session_kind: "subagent",
   };
-  writeFileSync(join(dirname(path), "summary.json"), JSON.stringify(summary));
+  put(join(dirname(path), "summary.json"), summary);
   const events = await read();
   expect(events).toContainEqual({ kind: "title", session: "0199c3a1", title: "The mill" });
-  expect(sessionsIn(events)).toMatchObject([
-    {
-      externalId: "0199c3a1",
-      folder: "/work/mill/deep",
-      parentExternalId: "p",
-      createdAtMs: Date.parse("2026-03-05T09:00:00Z"),
-    },
-  ]);
+  const createdAtMs = Date.parse(summary.created_at);
+  const about = { externalId: "0199c3a1", folder: "/work/mill/deep", parentExternalId: "p", createdAtMs };
+  expect(sessionsIn(events)).toMatchObject([about]);
 });
 
 test("times and failures come from the log of updates, as far as it is written and whole", async () => {
-  const path = pathIn(temporaryFolder());
+  const path = newPath();
   const updates = join(dirname(path), "updates.jsonl");
   const times = async () => {
     const said = messagesIn(await collect(grok.read(fileOf(SAMPLE, 65_536, path))));
     const failed = said.filter(({ parts = [] }) => parts.some(({ isError }) => isError === true)).map(({ id }) => id);
     return [said.flatMap(({ role, createdAt }) => (role === "user" ? [] : [createdAt])), failed.length];
   };
-  writeFileSync(
+  put(
     updates,
     update(100, { sessionUpdate: "user_message_chunk", content: {}, _meta: { promptIndex: 0 } }) +
       update(101, { sessionUpdate: "tool_call", toolCallId: "c1", status: "pending" }) +
@@ -67,26 +68,17 @@ test("times and failures come from the log of updates, as far as it is written a
 });
 
 test("a message stays the same if the log tells only later that its tool failed", async () => {
-  const path = pathIn(temporaryFolder());
-  writeFileSync(path, SAMPLE);
+  const path = newPath();
   const store = temporaryStore();
-  const counts = async () => {
-    const { newCount, warningCount } = await importFiles(store, path, { summarize: false });
-    return [newCount, warningCount];
-  };
-  expect(await counts()).toEqual([14, 0]);
+  expect(await countsOf(store, put(path, SAMPLE))).toEqual([14, 0, 0]);
   const failed = { sessionUpdate: "tool_call_update", toolCallId: "c1", status: "failed" };
-  writeFileSync(join(dirname(path), "updates.jsonl"), update(103, failed));
+  put(join(dirname(path), "updates.jsonl"), update(103, failed));
   appendFileSync(path, '{"type":"user","content":"Thanks.","prompt_index":2}\n');
-  expect(await counts()).toEqual([1, 0]);
+  expect(await countsOf(store, path)).toEqual([1, 14, 0]);
 });
 
 test("the file may be written again with fewer items, and those that are left have the ids that they had", async () => {
-  const prompt = (text: string, prompt_index: number) => ({
-    type: "user",
-    content: [{ type: "text", text }],
-    prompt_index,
-  });
+  const prompt = (words: string, prompt_index: number) => user(words, { prompt_index });
   const done = { type: "assistant", content: "Done.", model_id: "grok-9" };
   const idsOf = async (lines: object[]) => messagesIn(await eventsOfLines(grok, lines)).map(({ id }) => id);
   const before = await idsOf([prompt("Look.", 0), done, prompt("Go on.", 1), done, prompt("Go on.", 2), done]);
@@ -99,7 +91,6 @@ test("the file may be written again with fewer items, and those that are left ha
 });
 
 test("what nobody typed is the program's, but for what the user says meanwhile", async () => {
-  const user = (text: string, more: object = {}) => ({ type: "user", content: [{ type: "text", text }], ...more });
   const events = await eventsOfLines(grok, [
     user("<user_info>linux</user_info>"),
     user("Task c1 has ended.", { synthetic_reason: "task_completed", prompt_index: 1 }),

@@ -1,12 +1,11 @@
 import { hash } from "node:crypto";
-import { cpSync, mkdirSync, writeFileSync } from "node:fs";
+import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { kimi } from "../../../src/importers/kimi.ts";
-import { importFiles } from "../../../src/imports/import-files.ts";
 import { sampleOf } from "../../contract/importer-samples.ts";
 import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
-import { eventsOfLines, messagesIn, warningsIn } from "./read.ts";
+import { countsOf, eventsOfLines, jsonLines, messagesIn, put, warningsIn } from "./read.ts";
 
 const ID = "531d195b-6436-426e-b010-4bf723a992de";
 const event = (type: string, payload: object, timestamp = 1) => ({ timestamp, message: { type, payload } });
@@ -50,41 +49,29 @@ test("the events of a step are one reply, with its usage, and its results follow
 test("a session has the folder whose hash names its own, its title and its subagents, and its log comes before its context", async () => {
   const share = temporaryFolder();
   const folder = join(share, "sessions", hash("md5", "/work/kiln"), ID);
-  const subagent = join(folder, "subagents", "sweep");
-  mkdirSync(subagent, { recursive: true });
-  writeFileSync(join(share, "kimi.json"), '{"work_dirs":[{"path":"/work/mill"},{"path":"/work/kiln"}]}');
-  writeFileSync(join(folder, "state.json"), '{"custom_title":"The kiln"}');
+  put(join(share, "kimi.json"), '{"work_dirs":[{"path":"/work/mill"},{"path":"/work/kiln"}]}');
+  put(join(folder, "state.json"), '{"custom_title":"The kiln"}');
   cpSync(sampleOf("kimi/context-of-old.jsonl"), join(folder, "context.jsonl"));
-  writeFileSync(join(subagent, "wire.jsonl"), `${JSON.stringify(event("TurnBegin", { user_input: "Sweep." }))}\n`);
+  put(join(folder, "subagents", "sweep", "wire.jsonl"), jsonLines([event("TurnBegin", { user_input: "Sweep." })]));
   const store = temporaryStore();
-  const read = () => importFiles(store, join(share, "sessions"), { summarize: false });
-  expect((await read()).warningCount).toBe(0);
+  expect((await countsOf(store, join(share, "sessions"))).at(-1)).toBe(0);
   expect(store.sessions()).toMatchObject([
     { externalId: ID, title: "The kiln", project: "/work/kiln" },
     { externalId: `${ID}/agent-sweep` },
   ]);
   const { messageCount } = store.sessions().find(({ externalId }) => externalId === ID)!;
   cpSync(sampleOf("kimi/wire.jsonl"), join(folder, "wire.jsonl"));
-  writeFileSync(join(folder, "context.jsonl"), '{"role":"_checkpoint","id":0}\n{"role":"user","content":"New."}\n');
-  await read();
-  const texts = store.sessions().flatMap(({ id }) =>
-    store
-      .session(id)
-      .messages()
-      .map((message) => message.text),
-  );
+  put(join(folder, "context.jsonl"), '{"role":"_checkpoint","id":0}\n{"role":"user","content":"New."}\n');
+  await countsOf(store, join(share, "sessions"));
+  const texts = store.query("SELECT text FROM messages").map(({ text }) => text);
   expect(texts).not.toContain("New.");
   expect(texts.length).toBeGreaterThan(messageCount);
 });
 
 test("a prompt is the program's only if all of it is", async () => {
-  const [own, mixed] = [
-    "<system>a</system>\n<system-reminder>b</system-reminder>",
-    "<system>a</system> Go. <system>b</system>",
-  ];
-  const events = await eventsOfLines(
-    kimi,
-    [own, mixed].map((words) => event("TurnBegin", { user_input: words })),
-  );
+  const own = "<system>a</system>\n<system-reminder>b</system-reminder>";
+  const prompts = [own, "<system>a</system> Go. <system>b</system>"];
+  const lines = prompts.map((user_input) => event("TurnBegin", { user_input }));
+  const events = await eventsOfLines(kimi, lines);
   expect(messagesIn(events).map(({ parts }) => parts?.[0]?.injected)).toEqual([true, undefined]);
 });

@@ -54,18 +54,12 @@ test("agents keep their conversations below the user's folder", () => {
     { agent: "Antigravity", path: "/home/mira/.gemini/antigravity-ide/brain" },
     { agent: "Antigravity", path: "/home/mira/.gemini/antigravity-cli/brain" },
   ]);
-  expect(pathsOf({ env: {}, platform: "win32", home: "C:\\Users\\mira" })[0]).toBe(
-    "C:\\Users\\mira\\.claude\\projects",
-  );
-  expect(pathsOf({ env: {}, platform: "win32", home: "C:\\Users\\mira" })).toContain(
-    "C:\\Users\\mira\\AppData\\Roaming\\Cursor\\User\\globalStorage\\state.vscdb",
-  );
-  expect(pathsOf({ env: {}, platform: "win32", home: "C:\\Users\\mira" })).toContain(
-    "C:\\Users\\mira\\AppData\\Roaming\\Block\\goose\\data\\sessions",
-  );
-  expect(pathsOf({ env: {}, platform: "darwin", home: "/Users/mira" })).toContain(
-    "/Users/mira/Library/Application Support/Cursor/User/globalStorage/state.vscdb",
-  );
+  const windows = pathsOf({ env: {}, platform: "win32", home: "C:\\Users\\mira" });
+  expect(windows[0]).toBe("C:\\Users\\mira\\.claude\\projects");
+  expect(windows).toContain("C:\\Users\\mira\\AppData\\Roaming\\Cursor\\User\\globalStorage\\state.vscdb");
+  expect(windows).toContain("C:\\Users\\mira\\AppData\\Roaming\\Block\\goose\\data\\sessions");
+  const cursor = "/Users/mira/Library/Application Support/Cursor/User/globalStorage/state.vscdb";
+  expect(pathsOf({ env: {}, platform: "darwin", home: "/Users/mira" })).toContain(cursor);
 });
 
 test("each agent that help and documentation name has a location", () => {
@@ -73,59 +67,38 @@ test("each agent that help and documentation name has a location", () => {
   expect([...new Set(found)].sort()).toEqual([...AGENT_NAMES].sort());
 });
 
-test("or where their variables say, if that is the same place for everybody", () => {
-  const env = {
-    CLAUDE_CONFIG_DIR: "/c",
-    GEMINI_CLI_HOME: "/g",
-    CODEX_HOME: "/x",
-    XDG_DATA_HOME: "/d",
-    PI_CODING_AGENT_DIR: "/p",
-    COPILOT_HOME: "/k",
-    XDG_CONFIG_HOME: "/f",
-    CLINE_DIR: "/l",
-    QWEN_HOME: "/q",
-    CONTINUE_GLOBAL_DIR: "/n",
-    GOOSE_PATH_ROOT: "/r",
-    KIMI_SHARE_DIR: "/k",
-    OMP_CODING_AGENT_DIR: "/o",
-    OPENCLAW_STATE_DIR: "/w",
-    GROK_HOME: "/z",
-  };
-  expect(pathsOf({ env, platform: "linux", home: "/home/mira" })).toEqual([
-    "/c/projects",
-    "/g/.gemini/tmp",
-    "/x/sessions",
-    "/x/archived_sessions",
-    "/home/mira/.llxprt/tmp",
-    "/d/opencode/opencode.db",
-    "/f/Cursor/User/globalStorage/state.vscdb",
-    "/k/session-state",
-    "/p/sessions",
-    "/l/data/sessions",
-    "/l/data/tasks",
-    ...tasks("", "saoudrizwan.claude-dev", "/f").map(({ path }) => path),
-    ...tasks("", "rooveterinaryinc.roo-cline", "/f").map(({ path }) => path),
-    "/q/projects",
-    "/q/tmp",
-    "/n/sessions",
-    ...chats("/f").map(({ path }) => path),
-    "/r/data/sessions",
-    "/home/mira/.factory/sessions",
-    "/k/sessions",
-    "/d/zed/threads/threads.db",
-    "/d/amp/threads",
-    "/o/sessions",
-    "/home/mira/.cursor/projects",
-    "/w/agents",
-    "/z/sessions",
-    "/home/mira/.gemini/antigravity/brain",
-    "/home/mira/.gemini/antigravity-ide/brain",
-    "/home/mira/.gemini/antigravity-cli/brain",
-  ]);
-  const piOnly = { PI_CODING_AGENT_DIR: "/p", PI_CODING_AGENT_SESSION_DIR: "/s" };
-  expect(pathsOf({ env: piOnly, platform: "linux", home: "/home/mira" })).toContain("/s");
-  const relative = { CLAUDE_CONFIG_DIR: "c", CODEX_HOME: "" };
-  expect(pathsOf({ env: relative, platform: "linux", home: "/h" })).toEqual(
-    pathsOf({ env: {}, platform: "linux", home: "/h" }),
-  );
+test.each([
+  ["CLAUDE_CONFIG_DIR", ["/v/projects"]],
+  ["GEMINI_CLI_HOME", ["/v/.gemini/tmp"]],
+  ["CODEX_HOME", ["/v/sessions", "/v/archived_sessions"]],
+  ["XDG_DATA_HOME", ["/v/opencode/opencode.db", "/v/goose/sessions", "/v/zed/threads/threads.db", "/v/amp/threads"]],
+  ["PI_CODING_AGENT_DIR", ["/v/sessions"]],
+  ["PI_CODING_AGENT_SESSION_DIR", ["/v"]],
+  ["COPILOT_HOME", ["/v/session-state"]],
+  ["CLINE_DIR", ["/v/data/sessions", "/v/data/tasks"]],
+  ["CLINE_DATA_DIR", ["/v/sessions", "/v/tasks"]],
+  ["QWEN_HOME", ["/v/projects", "/v/tmp"]],
+  ["QWEN_RUNTIME_DIR", ["/v/projects", "/v/tmp"]],
+  ["CONTINUE_GLOBAL_DIR", ["/v/sessions"]],
+  ["GOOSE_PATH_ROOT", ["/v/data/sessions"]],
+  ["KIMI_SHARE_DIR", ["/v/sessions"]],
+  ["OMP_CODING_AGENT_DIR", ["/v/sessions"]],
+  ["OPENCLAW_STATE_DIR", ["/v/agents"]],
+  ["GROK_HOME", ["/v/sessions"]],
+])("or where %s says, if that is the same place for everybody", (variable, moved) => {
+  const at = (value: string) => pathsOf({ env: { [variable]: value }, platform: "linux", home: "/home/mira" });
+  const usual = at("");
+  const found = at("/v");
+  expect(found.filter((path) => path.startsWith("/v"))).toEqual(moved);
+  expect(found.map((path, index) => (path.startsWith("/v") ? usual[index] : path))).toEqual(usual);
+  expect(at("relative")).toEqual(usual);
+});
+
+test("or where XDG_CONFIG_HOME and, before the folder of all that it keeps, pi's own variable say", () => {
+  const configured = pathsOf({ env: { XDG_CONFIG_HOME: "/f" }, platform: "linux", home: "/home/mira" });
+  const moved = ["saoudrizwan.claude-dev", "rooveterinaryinc.roo-cline"].flatMap((name) => tasks("", name, "/f"));
+  const paths = [...moved, ...chats("/f")].map(({ path }) => path);
+  expect(configured).toEqual(expect.arrayContaining(["/f/Cursor/User/globalStorage/state.vscdb", ...paths]));
+  const pi = { PI_CODING_AGENT_DIR: "/p", PI_CODING_AGENT_SESSION_DIR: "/s" };
+  expect(pathsOf({ env: pi, platform: "linux", home: "/home/mira" })).toContain("/s");
 });

@@ -1,35 +1,26 @@
-import { mkdirSync, utimesSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { utimesSync } from "node:fs";
+import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { opencode } from "../../../src/importers/opencode/importer.ts";
 import { importFiles } from "../../../src/imports/import-files.ts";
 import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
+import { countsOf, put as write } from "./read.ts";
 
 let storage: string;
 beforeEach(() => {
   storage = join(temporaryFolder(), "storage");
 });
 
-function write(path: string, content: string): void {
-  mkdirSync(dirname(join(storage, path)), { recursive: true });
-  writeFileSync(join(storage, path), content);
-  utimesSync(join(storage, path), 0, 0);
+/** Writes a value as opencode does, over many lines, or a text as it is, long ago. */
+function put(path: string, value: object | string): void {
+  const content = typeof value === "string" ? value : JSON.stringify(value, null, 2);
+  utimesSync(write(join(storage, path), content), 0, 0);
 }
-
-/** Writes a value as opencode does, over many lines. */
-const put = (path: string, value: object) => write(path, JSON.stringify(value, null, 2));
 
 function session(id: string, fields: object = {}): void {
   const time = { created: 1_790_000_000_000, updated: 1_790_000_009_000 };
-  put(`session/p/${id}.json`, {
-    id,
-    version: "0.9",
-    projectID: "p",
-    directory: "/w/tide",
-    title: `On ${id}`,
-    time,
-    ...fields,
-  });
+  const about = { id, version: "0.9", projectID: "p", directory: "/w/tide", title: `On ${id}`, time };
+  put(`session/p/${id}.json`, { ...about, ...fields });
 }
 
 function message(sessionID: string, id: string, role: string, created: number, ...texts: string[]): void {
@@ -50,8 +41,7 @@ test("a session is read with its messages and their parts, in order, and again w
   message("ses_1", "msg_a", "assistant", 1_790_000_000_002, "I look.", "It is.");
   message("ses_2", "msg_c", "user", 1_790_000_000_003, "Look into the log.");
   const store = temporaryStore();
-  const options = { summarize: false };
-  expect(await importFiles(store, storage, options)).toMatchObject({ newCount: 4, warningCount: 0 });
+  expect(await countsOf(store, storage)).toEqual([4, 0, 0]);
   expect(store.query(texts)).toEqual([
     { session_id: "ses_1", role: "user", text: "Is it high?" },
     { session_id: "ses_1", role: "assistant", text: "I look." },
@@ -65,7 +55,7 @@ test("a session is read with its messages and their parts, in order, and again w
     { id: "ses_2", project: "/w/tide", title: "On ses_2", source: "opencode", parent: "ses_1" },
   ]);
   message("ses_1", "msg_d", "user", 1_790_000_000_004, "Thanks.");
-  expect(await importFiles(store, storage, options)).toMatchObject({ newCount: 1, knownCount: 4, warningCount: 0 });
+  expect(await countsOf(store, storage)).toEqual([1, 4, 0]);
 });
 
 test("damage costs only the file that it is in, and a session may have no messages", async () => {
@@ -73,8 +63,8 @@ test("damage costs only the file that it is in, and a session may have no messag
   session("ses_2");
   message("ses_1", "msg_a", "user", 1_790_000_000_001, "one", "two");
   message("ses_1", "msg_b", "user", 1_790_000_000_002, "three");
-  write("message/ses_1/msg_b.json", '{"id":"msg_b",');
-  write("part/msg_a/prt_0.json", "");
+  put("message/ses_1/msg_b.json", '{"id":"msg_b",');
+  put("part/msg_a/prt_0.json", "");
   const store = temporaryStore();
   const { files } = await importFiles(store, storage, { summarize: false });
   expect(files.flatMap(({ warnings }) => warnings)).toEqual([

@@ -3,11 +3,12 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { chunksOf } from "../../../src/importers/files.ts";
+import type { ImportFile } from "../../../src/importers/importer.ts";
 import { opencode } from "../../../src/importers/opencode/importer.ts";
 import { openImport } from "../../../src/importers/registry.ts";
 import { ImportRun } from "../../../src/imports/import-run.ts";
 import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
-import { collect, messagesIn, sessionsIn, warningsIn } from "./read.ts";
+import { collect, eventsAt, messagesIn, saidIn, sessionsIn, warningsIn } from "./read.ts";
 
 let folder: string;
 let path: string;
@@ -44,10 +45,10 @@ function message(sessionId: string, id: string, info: object, ...parts: (object 
 }
 const text = (words: string, more: object = {}) => ({ type: "text", text: words, ...more });
 
-async function read() {
-  const { format, events } = await openImport({ path, chunks: chunksOf(path) });
+async function read(about: Partial<ImportFile> = {}) {
+  const { format, events } = await eventsAt(path, about);
   expect(format).toBe("opencode");
-  return collect(events);
+  return events;
 }
 
 test("sessions come with their messages, each after the one that started it", async () => {
@@ -61,12 +62,8 @@ test("sessions come with their messages, each after the one that started it", as
     ["child", "root"],
     ["orphan", "gone"],
   ]);
-  expect(sessionsIn(events)[0]).toMatchObject({
-    folder: "/srv/tide",
-    title: "Title of root",
-    createdAtMs: 2,
-    source: "opencode",
-  });
+  const about = { folder: "/srv/tide", title: "Title of root", createdAtMs: 2, source: "opencode" };
+  expect(sessionsIn(events)[0]).toMatchObject(about);
 });
 
 test("sessions that are each other's parents come all the same", async () => {
@@ -88,12 +85,9 @@ test("what was just written and is still in the log file is read, and the databa
 
 test("a call and its result, in one part there, are two messages; a running one has no result", async () => {
   session("s");
-  const tool = (callID: string, state: object) => ({
-    type: "tool",
-    callID,
-    tool: "bash",
-    state: { input: { n: callID }, ...state },
-  });
+  const tool = (callID: string, state: object) => {
+    return { type: "tool", callID, tool: "bash", state: { input: { n: callID }, ...state } };
+  };
   message(
     "s",
     "m1",
@@ -107,15 +101,11 @@ test("a call and its result, in one part there, are two messages; a running one 
     { type: "step-start" },
     text("done"),
   );
-  const messages = messagesIn(await read());
-  expect(messages.map(({ id, role, parts }) => [id, role, parts!.length])).toEqual([
-    ["m1", "assistant", 1],
-    ["m1:a", "tool", 1],
-    ["m1/1", "assistant", 1],
-    ["m1/1:b", "tool", 1],
-    ["m1/2", "assistant", 1],
-    ["m1/3", "assistant", 1],
-  ]);
+  const events = await read();
+  const messages = messagesIn(events);
+  expect(messages.map(({ id }) => id)).toEqual(["m1", "m1:a", "m1/1", "m1/1:b", "m1/2", "m1/3"]);
+  const pairs = ["assistant: >a", "tool: <a", "assistant: >b", "tool: <b"];
+  expect(saidIn(events)).toEqual([...pairs, "assistant: >c", "assistant: done"]);
   // What the reply took is told by its last message only.
   const taken = { tokens: { input: 1 }, cost: 0.5 };
   expect(messages.map(({ metadata }) => metadata)).toEqual([
@@ -218,9 +208,8 @@ test("of a database that is followed, only sessions that have changed are read a
   say("one", "m1", text("whole"));
   say("two", "m2", text("whole"));
   const fingerprints = new Map<string, string>();
-  const readOn = async () => collect((await openImport({ path, chunks: chunksOf(path), fingerprints })).events);
-  const readAtRest = async () =>
-    collect((await openImport({ path, chunks: chunksOf(path), fingerprints, isFinished: true })).events);
+  const readOn = () => read({ fingerprints });
+  const readAtRest = () => read({ fingerprints, isFinished: true });
   expect(messagesIn(await readOn()).map(({ id }) => id)).toEqual(["m1", "m2"]);
   expect(await readOn()).toEqual([]);
   say("two", "m3", text("not yet wh", { time: { start: 1 } }));

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { omp, pi } from "../../../src/importers/pi.ts";
-import { eventsOfLines, messagesIn, sessionsIn, warningsIn } from "./read.ts";
+import { eventsOfLines, messagesIn, pathsIn, saidIn, sessionsIn, warningsIn } from "./read.ts";
 
 const HEADER = { type: "session", version: 3, id: "s", timestamp: "2026-03-05T09:00:00.000Z", cwd: "/srv/tidewatch" };
 const entry = (id: string, parentId: string | null, more: object) => ({ id, parentId, ...more });
@@ -13,21 +13,7 @@ async function read(...lines: object[]) {
   return eventsOfLines(pi, [HEADER, ...lines]);
 }
 
-/** The ids of the messages of each session, and where each fork begins. */
-async function pathsOf(...lines: object[]) {
-  const events = await read(...lines);
-  return Object.fromEntries(
-    sessionsIn(events).map(({ externalId, parentExternalId, forkedAfter }) => [
-      externalId,
-      [
-        ...(parentExternalId === undefined ? [] : [`${parentExternalId}@${forkedAfter}`]),
-        ...events.flatMap((event) =>
-          event.kind === "message" && event.session === externalId ? [event.message.id] : [],
-        ),
-      ],
-    ]),
-  );
-}
+const pathsOf = async (...lines: object[]) => pathsIn(await read(...lines));
 
 describe("the tree", () => {
   const TRUNK = [user("a", null), reply("b", "a"), user("c", "b"), reply("d", "c")];
@@ -120,24 +106,13 @@ describe("a message", () => {
       entry("a", null, { type: "custom_message", customType: "coppice", content: "memory", display: false }),
       entry("b", "a", { type: "message", message: { role: "system", content: "be brief" } }),
       entry("c", "b", { type: "branch_summary", fromId: "x", summary: "before" }),
-      entry("d", "c", {
-        type: "message",
-        message: { role: "bashExecution", command: "ls", output: "a.txt", exitCode: 0 },
-      }),
+      entry("d", "c", { type: "message", message: { role: "bashExecution", command: "ls", output: "a.txt" } }),
       entry("e", "d", { type: "compaction", summary: "in short", firstKeptEntryId: "d" }),
     );
-    const said = messagesIn(events).map(({ role, parts, metadata }) => [
-      role,
-      ...parts!.map(({ text, injected }) => (injected === true ? `[${text}]` : text)),
-      (metadata as { isCompactSummary?: boolean }).isCompactSummary,
-    ]);
-    expect(said).toEqual([
-      ["user", "[memory]", undefined],
-      ["user", "[be brief]", undefined],
-      ["user", "[before]", undefined],
-      ["user", "! ls", "[a.txt]", undefined],
-      ["user", "in short", true],
-    ]);
+    const marked = ["user: [memory]", "user: [be brief]", "user: [before]"];
+    expect(saidIn(events)).toEqual([...marked, "user: ! ls | [a.txt]", "user: in short"]);
+    const summaries = messagesIn(events).map(({ metadata }) => metadata?.isCompactSummary);
+    expect(summaries).toEqual([undefined, undefined, undefined, undefined, true]);
   });
 
   test("that cannot be read becomes a warning", async () => {

@@ -1,12 +1,10 @@
-import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { qwenCode } from "../../../src/importers/qwen-code.ts";
-import { importFiles } from "../../../src/imports/import-files.ts";
 import { sampleOf } from "../../contract/importer-samples.ts";
 import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
-import { eventsOfLines, messagesIn, sessionsIn, warningsIn } from "./read.ts";
+import { countsOf, eventsOfLines, jsonLines, messagesIn, put, sessionsIn, warningsIn } from "./read.ts";
 
 const record = (uuid: string, parentUuid: string | null, type: string, parts: object[], about: object = {}) => ({
   ...{ uuid, parentUuid, sessionId: "s", timestamp: "2026-03-05T09:00:00.000Z", type, cwd: "/work/mill" },
@@ -18,17 +16,10 @@ const answer = (id: string) => ({ functionResponse: { id, name: "look", response
 
 test("what the user took back is superseded, and records beside the conversation begin no path", async () => {
   const store = temporaryStore();
-  const file = fileURLToPath(sampleOf("qwen-code.jsonl"));
-  const { newCount, warningCount } = await importFiles(store, [file], { summarize: false });
-  expect([newCount, warningCount]).toEqual([13, 0]);
-  expect(store.sessions()).toMatchObject([
-    {
-      externalId: "6a1f0c3e-7d52-4b7e-9a53-0e2c5d1b8f40",
-      source: "qwen-code",
-      title: "The mill",
-      project: "/work/mill",
-    },
-  ]);
+  expect(await countsOf(store, fileURLToPath(sampleOf("qwen-code.jsonl")))).toEqual([13, 0, 0]);
+  const externalId = "6a1f0c3e-7d52-4b7e-9a53-0e2c5d1b8f40";
+  const about = { externalId, source: "qwen-code", title: "The mill", project: "/work/mill" };
+  expect(store.sessions()).toMatchObject([about]);
   const texts = store
     .session(store.sessions()[0]!.id)
     .messages()
@@ -82,17 +73,12 @@ test("a compression adds its summary, and not the messages that it keeps", async
 test("a branch of a session and a subagent are its children, and each call of a subagent is followed by its result", async () => {
   const project = join(temporaryFolder(), "projects", "-work-mill");
   const agents = join(project, "subagents", "s");
-  mkdirSync(join(project, "chats"), { recursive: true });
-  mkdirSync(agents, { recursive: true });
-  const write = (path: string, ...records: object[]) =>
-    writeFileSync(path, records.map((one) => `${JSON.stringify(one)}\n`).join(""));
+  const write = (path: string, ...records: object[]) => put(path, jsonLines(records));
   const said = [record("a", null, "user", [{ text: "Grind." }]), record("b", "a", "assistant", [{ text: "Ground." }])];
   write(join(project, "chats", "s.jsonl"), ...said);
   const copied = said.map((one) => ({ ...one, sessionId: "t", forkedFrom: { sessionId: "s", messageUuid: one.uuid } }));
-  write(join(project, "chats", "t.jsonl"), ...copied, {
-    ...record("c", "b", "user", [{ text: "Finer." }]),
-    sessionId: "t",
-  });
+  const own = record("c", "b", "user", [{ text: "Finer." }], { sessionId: "t" });
+  write(join(project, "chats", "t.jsonl"), ...copied, own);
   const about = { agentId: "miller", isSidechain: true };
   write(
     join(agents, "agent-miller.jsonl"),
@@ -104,9 +90,9 @@ test("a branch of a session and a subagent are its children, and each call of a 
     record("i", "h", "tool_result", [answer("2")], about),
     record("j", "i", "assistant", [{ text: "It is torn." }], about),
   );
-  writeFileSync(join(agents, "agent-miller.meta.json"), JSON.stringify({ agentId: "miller", parentSessionId: "s" }));
+  put(join(agents, "agent-miller.meta.json"), { agentId: "miller", parentSessionId: "s" });
   const store = temporaryStore();
-  expect(await importFiles(store, project, { summarize: false })).toMatchObject({ warningCount: 0 });
+  expect((await countsOf(store, project)).at(-1)).toBe(0);
   const sessions = store.sessions();
   const [parent] = sessions.filter(({ externalId }) => externalId === "s");
   for (const id of ["t", "s/agent-miller"]) {

@@ -1,10 +1,8 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { chunksOf } from "../../../src/importers/files.ts";
-import { openImport } from "../../../src/importers/registry.ts";
 import { temporaryFolder } from "../../support/temporary-store.ts";
-import { collect, messagesIn, sessionsIn, warningsIn } from "./read.ts";
+import { eventsAt, messagesIn, sessionsIn, warningsIn } from "./read.ts";
 
 /** Returns a frame of zstd with one block that is not compressed. */
 function packed(value: object): Buffer {
@@ -27,9 +25,9 @@ async function read(threads: readonly (readonly [id: string, data: Buffer | stri
       .run(id, `Title of ${id}`, AT, data, parent);
   }
   database.close();
-  const { format, events } = await openImport({ path, chunks: chunksOf(path), isFinished: true });
+  const { format, events } = await eventsAt(path);
   expect(format).toBe("zed");
-  return collect(events);
+  return events;
 }
 
 test("a thread comes with its calls and results, after the thread that started it", async () => {

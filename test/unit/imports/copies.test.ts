@@ -2,10 +2,10 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { BATCH_MESSAGES_MAX } from "../../../src/core/limits.ts";
-import { importFiles } from "../../../src/imports/import-files.ts";
 import type { Store } from "../../../src/index.ts";
 import { type Said, sessionIdOf, uuidOf, writeTranscript } from "../../support/claude-lines.ts";
 import { openedStore, temporaryFolder, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
+import { bring, countsOf, jsonLines, put, textsOf } from "../importers/read.ts";
 
 const TALK: Said[] = [
   { number: 1, text: "The harbor gate opens with the word marzipan-71." },
@@ -14,16 +14,9 @@ const TALK: Said[] = [
   { number: 4, text: "Then the gate is done." },
 ];
 
+const PAINT: Said = { number: 50, text: "Now paint the gate blue, please." };
+
 const [FIRST, COPY, OTHER] = [1, 2, 3].map(sessionIdOf) as [string, string, string];
-
-const bring = (store: Store, ...paths: string[]) => importFiles(store, paths, { summarize: false });
-
-function textsOf(store: Store, sessionId: string): string[] {
-  return store
-    .resume(sessionId)
-    .messages()
-    .map(({ text }) => text);
-}
 
 function bytesHold(path: string, text: string): boolean {
   return ["", "-wal"].some((end) => existsSync(path + end) && readFileSync(path + end).includes(text));
@@ -34,13 +27,13 @@ async function resumed(path = temporaryPath()): Promise<{ store: Store; folder: 
   const [store, folder] = [openedStore(path), temporaryFolder()];
   [...store.exportRows({ ownIds: true })]; // other stores can take its rows
   const copy = join(folder, `${COPY}.jsonl`);
-  writeTranscript(copy, COPY, [...TALK, { number: 50, text: "Now paint the gate blue, please." }]);
+  writeTranscript(copy, COPY, [...TALK, PAINT]);
   writeTranscript(join(folder, `${OTHER}.jsonl`), OTHER, [
     { number: 80, text: "Which rope holds the buoy?" },
     { number: 81, text: "A nylon rope holds it." },
     { number: 82, text: "yes" },
   ]);
-  await bring(store, writeTranscript(join(folder, `${FIRST}.jsonl`), FIRST, TALK), folder);
+  await bring(store, [writeTranscript(join(folder, `${FIRST}.jsonl`), FIRST, TALK), folder]);
   return { store, folder, copy };
 }
 
@@ -60,13 +53,13 @@ describe("a forgotten session", () => {
       ...(changed.atMs && { atMs: Date.UTC(2026, 5, 1) + one.number }),
       ...(changed.replyId && { replyId: `msg_other${one.number}` }),
     }));
-    const said = [...others, { number: 50, text: "Now paint the gate blue, please." }];
+    const said = [...others, PAINT];
     // A prompt has no id of a reply, so one whose line id and time changed is another prompt.
     const forgottenCount = changed.uuid && changed.atMs ? 1 : 2;
     const result = await bring(store, writeTranscript(join(folder, `${COPY}.jsonl`), COPY, said));
     expect(result).toMatchObject({ forgottenCount, newCount: 3 - forgottenCount });
     expect(textsOf(store, COPY)).not.toContain(TALK[1]!.text);
-    expect(textsOf(store, COPY)).toContain("Now paint the gate blue, please.");
+    expect(textsOf(store, COPY)).toContain(PAINT.text);
     store.restore(FIRST);
     expect(await bring(store, join(folder, `${COPY}.jsonl`))).toMatchObject({ forgottenCount: 0 });
     expect(textsOf(store, COPY)).toContain(TALK[1]!.text);
@@ -114,7 +107,7 @@ describe("a forgotten session", () => {
     const { store: other } = await resumed(again);
     expect(other.forget(FIRST, { related: true })).toMatchObject({ messageCount: 8, erased: true, stillIn: [] });
     expect(bytesHold(again, "marzipan-71")).toBe(false);
-    expect(textsOf(other, COPY)).toEqual(["Now paint the gate blue, please."]);
+    expect(textsOf(other, COPY)).toEqual([PAINT.text]);
     expect(await bring(other, folder)).toMatchObject({ newCount: 0, forgottenCount: 8 });
     expect(bytesHold(again, "marzipan-71")).toBe(false);
     expect(other.verify().problems).toEqual([]);
@@ -153,7 +146,7 @@ describe("a forgotten session", () => {
     const [copy, whole] = store.importRows(path).sort((left, right) => right.newCount - left.newCount);
     expect(copy).toMatchObject({ sessionId: COPY, outcome: "new", newCount: 1, forgottenCount: 4 });
     expect(whole).toMatchObject({ sessionId: FIRST, outcome: "refused", error: { code: "SESSION_FORGOTTEN" } });
-    expect(textsOf(store, COPY)).toEqual(["Now paint the gate blue, please."]);
+    expect(textsOf(store, COPY)).toEqual([PAINT.text]);
     expect(bytesHold(store.path, "marzipan-71")).toBe(false);
     expect(store.verify().problems).toEqual([]);
     write([COPY]);
@@ -177,17 +170,18 @@ describe("a forgotten session", () => {
 
 test("a rollout of Codex that was forked is a copy, although its lines have new times", async () => {
   const [store, folder] = [temporaryStore(), temporaryFolder()];
-  const line = (second: number, type: string, payload: object) =>
-    `${JSON.stringify({ timestamp: new Date(Date.UTC(2026, 4, 4, 9, 0, second)).toISOString(), type, payload })}\n`;
+  const line = (second: number, type: string, payload: object) => {
+    return { timestamp: new Date(Date.UTC(2026, 4, 4, 9, 0, second)).toISOString(), type, payload };
+  };
   const said = (second: number, text: string) =>
     line(second, "response_item", { type: "message", role: "user", content: [{ type: "input_text", text }] });
   const meta = (id: string, about = {}) => line(0, "session_meta", { id, cwd: "/home/mo/mill", ...about });
-  const parent = join(folder, "rollout-b.jsonl");
-  const fork = join(folder, "rollout-a.jsonl");
-  writeFileSync(parent, meta("parent") + said(1, "The mill key is under stone nine.") + said(5, "thanks"));
-  const again = said(30, "The mill key is under stone nine.") + said(30, "thanks");
-  writeFileSync(fork, meta("fork", { forked_from_id: "parent" }) + meta("parent") + again + said(40, "Now the roof."));
-  await bring(store, parent, fork);
+  const write = (name: string, ...lines: object[]) => put(join(folder, name), jsonLines(lines));
+  const key = "The mill key is under stone nine.";
+  const parent = write("rollout-b.jsonl", meta("parent"), said(1, key), said(5, "thanks"));
+  const metas = [meta("fork", { forked_from_id: "parent" }), meta("parent")];
+  const fork = write("rollout-a.jsonl", ...metas, said(30, key), said(30, "thanks"), said(40, "Now the roof."));
+  await bring(store, [parent, fork]);
   expect(store.forget("parent", { dryRun: true }).related).toEqual([
     { sessionId: "fork", relation: "copy", messageCount: 2, messageIds: [expect.any(Number), expect.any(Number)] },
   ]);
@@ -251,7 +245,7 @@ describe("two files of one session that went on apart", () => {
     writeTranscript(left, FIRST, [...TALK, ...later(10, "Gloss")]);
     writeTranscript(right, FIRST, [...TALK, ...later(20, "Matte")]);
     const forkId = `${FIRST}/fork-${uuidOf(20)}`;
-    const first = await bring(store, left, right);
+    const first = await bring(store, [left, right]);
     expect(first).toMatchObject({ sessionCount: 2, warningCount: 1 });
     expect(first.files[1]!.warnings).toEqual([{ line: 5, reason: expect.stringContaining(forkId) }]);
     const shared = TALK.map(({ text }) => text);
@@ -261,10 +255,10 @@ describe("two files of one session that went on apart", () => {
 
     writeTranscript(left, FIRST, [...TALK, ...later(10, "Gloss"), { number: 12, text: "Left on." }]);
     writeTranscript(right, FIRST, [...TALK, ...later(20, "Matte"), { number: 22, text: "Right on." }]);
-    expect(await bring(store, right, left)).toMatchObject({ newCount: 2, warningCount: 0 });
+    expect(await bring(store, [right, left])).toMatchObject({ newCount: 2, warningCount: 0 });
     expect(textsOf(store, FIRST).at(-1)).toBe("Left on.");
     expect(textsOf(store, forkId).at(-1)).toBe("Right on.");
-    expect(await bring(store, left, right)).toMatchObject({ newCount: 0, warningCount: 0 });
+    expect(await bring(store, [left, right])).toMatchObject({ newCount: 0, warningCount: 0 });
     const gates = await store.recall("harbor gate word");
     expect(gates.filter(({ text }) => text === TALK[0]!.text)).toMatchObject([{ copies: [{}] }]);
 
@@ -287,18 +281,16 @@ describe("two files of one session that went on apart", () => {
     ];
     writeTranscript(path("a"), FIRST, [...shared, ...end(10)]);
     writeTranscript(path("b"), FIRST, [...shared, ...end(20)]);
-    expect(await bring(store, path("a"), path("b"))).toMatchObject({ sessionCount: 2, warningCount: 1 });
+    expect(await bring(store, [path("a"), path("b")])).toMatchObject({ sessionCount: 2, warningCount: 1 });
     expect(textsOf(store, `${FIRST}/fork-${uuidOf(20)}`)).toHaveLength(shared.length + 2);
     expect(textsOf(store, FIRST).at(-1)).toBe("End 10!");
 
     const other = temporaryStore();
     await bring(other, writeTranscript(path("c"), FIRST, TALK));
     const longer = [...TALK, { number: 30, text: "More." }];
-    expect(await bring(other, writeTranscript(path("d"), FIRST, longer))).toMatchObject({
-      newCount: 1,
-      warningCount: 0,
-    });
-    expect(await bring(other, writeTranscript(path("e"), FIRST, TALK))).toMatchObject({ newCount: 0, warningCount: 0 });
+    const again = (name: string, said: readonly Said[]) => countsOf(other, writeTranscript(path(name), FIRST, said));
+    expect(await again("d", longer)).toEqual([1, 4, 0]);
+    expect(await again("e", TALK)).toEqual([0, 4, 0]);
     expect(other.sessions()).toHaveLength(1);
   });
 });

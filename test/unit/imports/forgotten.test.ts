@@ -1,15 +1,14 @@
-import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { digestOf } from "../../../src/core/digest.ts";
 import { BATCH_MESSAGES_MAX } from "../../../src/core/limits.ts";
 import { parseMessage } from "../../../src/core/message.ts";
 import type { Importer } from "../../../src/importers/importer.ts";
-import { importFiles } from "../../../src/imports/import-files.ts";
 import { ImportRun } from "../../../src/imports/import-run.ts";
 import type { Store } from "../../../src/index.ts";
 import { internalsOf } from "../../../src/session/opened-store.ts";
 import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
+import { bring, fileOf, jsonLines, put } from "../importers/read.ts";
 
 type Said = { role: string; content: string };
 
@@ -22,16 +21,20 @@ const CHAT: Said[] = [
 
 /** A file without ids: the session is named after the path, and messages after their place. */
 function chat(folder: string, name: string, said: readonly Said[]): string {
-  const path = join(folder, `${name}.json`);
-  writeFileSync(path, JSON.stringify({ messages: said }));
-  return path;
+  return put(join(folder, `${name}.json`), { messages: said });
 }
 
 function textsIn(store: Store): unknown[] {
   return store.query("SELECT text FROM messages ORDER BY id").map(({ text }) => text);
 }
 
-const bring = (store: Store, path: string) => importFiles(store, [path], { summarize: false });
+/** A store that has this conversation in a session, and the folder of its file. */
+async function stored(name: string, said: readonly Said[]) {
+  const [store, folder] = [temporaryStore(), temporaryFolder()];
+  const file = chat(folder, name, said);
+  await bring(store, file);
+  return { store, folder, file, id: store.sessions()[0]!.id };
+}
 
 test("superseded messages stay out of an import of the same export, with and without ids, and others with their seqs do not", async () => {
   const [from, store] = [temporaryStore(), temporaryStore()];
@@ -39,7 +42,7 @@ test("superseded messages stay out of an import of the same export, with and wit
   from.session("plain").append(said);
   from.session("named").append(said.map((message, index) => ({ ...message, id: `m${index}` })));
   const path = join(temporaryFolder(), "export.jsonl");
-  const write = () => writeFileSync(path, [...from.export()].map((line) => `${JSON.stringify(line)}\n`).join(""));
+  const write = () => put(path, jsonLines([...from.export()] as object[]));
   write();
   await bring(store, path);
   for (const id of ["plain", "named"]) store.resume(id).rewind({ toSeq: 0 });
@@ -55,11 +58,7 @@ test("superseded messages stay out of an import of the same export, with and wit
 
 describe("what was forgotten", () => {
   test("stays out of an import of the same file, a longer one, and a copy, until it is restored", async () => {
-    const store = temporaryStore();
-    const folder = temporaryFolder();
-    const file = chat(folder, "chat", CHAT);
-    await bring(store, file);
-    const { id: session } = store.sessions()[0]!;
+    const { store, folder, file, id: session } = await stored("chat", CHAT);
     const [, , answer] = store.query("SELECT id FROM messages ORDER BY id");
     store.forget(session, { messageIds: [Number(answer!.id)] });
 
@@ -77,10 +76,7 @@ describe("what was forgotten", () => {
   });
 
   test("stays out as a whole session, with what was written to it since, and leaves no trace of its name", async () => {
-    const store = temporaryStore();
-    const folder = temporaryFolder();
-    await bring(store, chat(folder, "chat", CHAT));
-    const { id } = store.sessions()[0]!;
+    const { store, folder, id } = await stored("chat", CHAT);
     store.forget(id);
     const longer = [...CHAT, { role: "assistant", content: "Done." }];
     expect(await bring(store, chat(folder, "chat", longer))).toMatchObject({ sessionCount: 0, forgottenCount: 5 });
@@ -91,10 +87,8 @@ describe("what was forgotten", () => {
   });
 
   test("says nothing of the same words in other conversations", async () => {
-    const store = temporaryStore();
-    const folder = temporaryFolder();
-    await bring(store, chat(folder, "chat", CHAT));
-    store.forget(store.sessions()[0]!.id);
+    const { store, folder, id } = await stored("chat", CHAT);
+    store.forget(id);
     const other = [CHAT[0]!, CHAT[1]!, { role: "assistant", content: "Neither." }, { role: "user", content: "ok" }];
     expect(await bring(store, chat(folder, "other", other))).toMatchObject({ newCount: 4, forgottenCount: 0 });
   });
@@ -124,11 +118,9 @@ describe("what was forgotten", () => {
   });
 
   test("stays out of a copy from before the session grew, and of one that lost messages first", async () => {
-    const store = temporaryStore();
-    const folder = temporaryFolder();
     const said = Array.from({ length: 9 }, (_, index) => ({ role: "user", content: `The lamp ${index}.` }));
-    await bring(store, chat(folder, "chat", said));
-    store.forget(store.sessions()[0]!.id);
+    const { store, folder, id: first } = await stored("chat", said);
+    store.forget(first);
     expect(await bring(store, chat(folder, "early", said.slice(0, 4)))).toMatchObject({ forgottenCount: 4 });
     const other = said.map(({ content }) => ({ role: "user", content: content.replace("lamp", "desk") }));
     await bring(store, chat(folder, "other", other));
@@ -146,32 +138,34 @@ describe("what was forgotten", () => {
       id,
       parts: [{ type: "text", text: `The ${id}.`, injected: true }],
     });
-    const session = (name: string) =>
-      [injected("rules"), injected("folder"), { role: "user", id: "said", content: name }]
-        .map((line) => `${JSON.stringify({ session: name, ...line })}\n`)
-        .join("");
+    const session = (name: string) => {
+      const lines = [injected("rules"), injected("folder"), { role: "user", id: "said", content: name }];
+      return jsonLines(lines.map((line) => ({ session: name, ...line })));
+    };
     const path = join(temporaryFolder(), "s.jsonl");
-    writeFileSync(path, session("a"));
-    await bring(store, path);
+    await bring(store, put(path, session("a")));
     store.forget("a");
-    writeFileSync(path, session("a") + session("b"));
-    expect(await bring(store, path)).toMatchObject({ newCount: 3, forgottenCount: 3 });
+    expect(await bring(store, put(path, session("a") + session("b")))).toMatchObject({
+      newCount: 3,
+      forgottenCount: 3,
+    });
     expect(store.sessionIds({ prefix: "" })).toEqual(["b"]);
   });
 
   test("stays out of a copy whose second message comes in another batch", async () => {
     const store = temporaryStore();
-    const lines = (session: string, count: number) =>
-      Array.from({ length: count }, (_, index) => {
-        return `${JSON.stringify({ session, role: "user", id: `m${index}`, content: `Lamp ${index}.` })}\n`;
-      }).join("");
+    const lines = (session: string, count: number, what = "Lamp") => {
+      const said = (index: number) => ({ session, role: "user", id: `m${index}`, content: `${what} ${index}.` });
+      return jsonLines(Array.from({ length: count }, (_, index) => said(index)));
+    };
     const path = join(temporaryFolder(), "s.jsonl");
-    writeFileSync(path, lines("a", 4));
-    await bring(store, path);
+    await bring(store, put(path, lines("a", 4)));
     store.forget("a");
-    const other = lines("other", BATCH_MESSAGES_MAX - 1).replaceAll("Lamp", "Chair");
-    writeFileSync(path, other + lines("copy", 4));
-    expect(await bring(store, path)).toMatchObject({ newCount: BATCH_MESSAGES_MAX - 1, forgottenCount: 4 });
+    const other = lines("other", BATCH_MESSAGES_MAX - 1, "Chair");
+    expect(await bring(store, put(path, other + lines("copy", 4)))).toMatchObject({
+      newCount: BATCH_MESSAGES_MAX - 1,
+      forgottenCount: 4,
+    });
     expect(store.sessionIds({ prefix: "" })).toEqual(["other"]);
   });
 
@@ -188,12 +182,7 @@ describe("what was forgotten", () => {
         if (afterFirst()) yield { kind: "message", session: "s", line: 2, message: { ...message, id: "b" } };
       },
     };
-    const read = () => {
-      const chunks = (async function* () {
-        yield Buffer.from("one");
-      })();
-      return new ImportRun(store, { importers: [importer] }).read({ path: "s.txt", chunks });
-    };
+    const read = () => new ImportRun(store, { importers: [importer] }).read(fileOf("one", 9, "s.txt"));
     expect(await read()).toMatchObject({ newCount: 1 });
     afterFirst = () => store.forget("s");
     expect(await read()).toMatchObject({ newCount: 0, forgottenCount: 2 });
@@ -207,14 +196,12 @@ describe("what was forgotten", () => {
       { session, parent: "s" },
       { session, role: "user", id: "a", content: session },
     ];
-    const write = (lines: readonly object[]) =>
-      writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    const read = (...lines: object[]) => bring(store, put(path, jsonLines(lines)));
     const said = [{ session: "s", role: "user", id: "a", content: "one" }, ...child("known")];
-    write(said);
-    await bring(store, path);
+    await read(...said);
     store.forget("s");
-    write([...said, { session: "known", role: "user", id: "b", content: "two" }, ...child("new")]);
-    expect(await bring(store, path)).toMatchObject({ newCount: 1, knownCount: 1, forgottenCount: 2 });
+    const grown = [...said, { session: "known", role: "user", id: "b", content: "two" }, ...child("new")];
+    expect(await read(...grown)).toMatchObject({ newCount: 1, knownCount: 1, forgottenCount: 2 });
     expect(store.sessionIds({ prefix: "" })).toEqual(["known"]);
   });
 
@@ -222,8 +209,7 @@ describe("what was forgotten", () => {
     const store = temporaryStore();
     const session = store.session("s");
     for (const content of ["one", "two", "three"]) session.append({ role: "user", content });
-    const path = join(temporaryFolder(), "export.jsonl");
-    writeFileSync(path, [...store.export()].map((line) => `${JSON.stringify(line)}\n`).join(""));
+    const path = put(join(temporaryFolder(), "export.jsonl"), jsonLines([...store.export()] as object[]));
     store.forget("s", { messageIds: [2] });
     expect(await bring(store, path)).toMatchObject({ newCount: 0, knownCount: 2, forgottenCount: 1, warningCount: 0 });
     store.restore("s");
@@ -262,9 +248,13 @@ describe("what was forgotten", () => {
 });
 
 test("a dry run counts exactly what would go, and changes nothing", async () => {
-  const store = temporaryStore();
-  const session = store.session("s", { hotSize: 4, overlap: 2, evictBatch: 4 });
-  for (let index = 0; index < 40; index++) session.append({ role: "user", content: `The lamp ${index} is lit.` });
+  const filled = () => {
+    const store = temporaryStore();
+    const session = store.session("s", { hotSize: 4, overlap: 2, evictBatch: 4 });
+    for (let index = 0; index < 40; index++) session.append({ role: "user", content: `The lamp ${index} is lit.` });
+    return store;
+  };
+  const store = filled();
   const rows = () =>
     store.query("SELECT (SELECT count(*) FROM messages), (SELECT max(id) FROM unions), count(*) FROM clusters");
   const before = rows();
@@ -272,10 +262,7 @@ test("a dry run counts exactly what would go, and changes nothing", async () => 
     const { erased: _, ...planned } = store.forget("s", { ...options, dryRun: true });
     expect(rows()).toEqual(before);
     expect(store.query("SELECT * FROM tombstones")).toEqual([]);
-    const copy = temporaryStore();
-    const other = copy.session("s", { hotSize: 4, overlap: 2, evictBatch: 4 });
-    for (let index = 0; index < 40; index++) other.append({ role: "user", content: `The lamp ${index} is lit.` });
-    const { erased, ...done } = copy.forget("s", options);
+    const { erased, ...done } = filled().forget("s", options);
     expect([{ ...planned, stillIn: [] }, erased]).toEqual([done, true]);
     expect(planned.clusterCount).toBeGreaterThan(0);
     expect(planned.tokenCount).toBeGreaterThan(5);

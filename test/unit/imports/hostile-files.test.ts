@@ -5,6 +5,7 @@ import { chunksOf, walkFiles } from "../../../src/importers/files.ts";
 import type { Importer } from "../../../src/importers/importer.ts";
 import { ImportRun } from "../../../src/imports/import-run.ts";
 import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
+import { fileOf } from "../importers/read.ts";
 
 async function importedAlone(kind: string) {
   const folder = temporaryFolder();
@@ -55,13 +56,8 @@ test("a failure of an importer costs only its file", async () => {
       throw new RangeError("Maximum call stack size exceeded");
     },
   };
-  const chunks = () =>
-    (async function* () {
-      yield Buffer.from("fail");
-    })();
-  const store = temporaryStore();
-  const run = new ImportRun(store, { importers: [failing] });
-  expect(await run.read({ path: "x", chunks: chunks() })).toMatchObject({
+  const run = new ImportRun(temporaryStore(), { importers: [failing] });
+  expect(await run.read(fileOf("fail", 9, "x"))).toMatchObject({
     error: { code: "IMPORT_UNREADABLE", message: "Cannot import x: RangeError: Maximum call stack size exceeded." },
   });
 });

@@ -1,4 +1,4 @@
-import { renameSync, symlinkSync, truncateSync, unlinkSync, writeFileSync } from "node:fs";
+import { renameSync, symlinkSync, truncateSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { walkFiles } from "../../../src/importers/files.ts";
@@ -6,6 +6,7 @@ import type { ImportFile } from "../../../src/importers/importer.ts";
 import { type FileReport, ImportRun } from "../../../src/imports/import-run.ts";
 import type { Store } from "../../../src/session/store.ts";
 import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
+import { jsonLines, textsOf, put as write } from "../importers/read.ts";
 
 let folder: string;
 let store: Store;
@@ -15,11 +16,8 @@ beforeEach(() => {
   put("good.jsonl", said("good", "hello"));
 });
 
-const said = (session: string, content: string) => `${JSON.stringify({ session, role: "user", content })}\n`;
-const put = (name: string, content: string | Uint8Array): string => {
-  writeFileSync(join(folder, name), content);
-  return join(folder, name);
-};
+const said = (session: string, content: string) => jsonLines([{ session, role: "user", content }]);
+const put = (name: string, content: string): string => write(join(folder, name), content);
 
 async function importAll(before: (file: ImportFile) => ImportFile = (file) => file): Promise<Map<string, FileReport>> {
   const run = new ImportRun(store, { format: "auto", onProgress: () => {} });
@@ -30,12 +28,6 @@ async function importAll(before: (file: ImportFile) => ImportFile = (file) => fi
   }
   return reports;
 }
-
-const textsIn = (session: string) =>
-  store
-    .resume(session)
-    .messages()
-    .map(({ text }) => text);
 
 /** Returns the file, which is damaged when its first chunk is requested or after it. */
 function meanwhile(file: ImportFile, when: "before" | "behind", act: () => void): ImportFile {
@@ -52,26 +44,22 @@ function meanwhile(file: ImportFile, when: "before" | "behind", act: () => void)
 }
 
 describe("a folder with", () => {
-  test.each<[string, (path: string) => void, string | undefined]>([
-    ["an empty file", (path) => writeFileSync(path, ""), undefined],
-    [
-      "a binary file",
-      (path) => writeFileSync(path, Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 0, 0, 1])),
-      "IMPORT_UNREADABLE",
-    ],
-    ["a file of NULs", (path) => writeFileSync(path, Buffer.alloc(100_000)), "IMPORT_UNREADABLE"],
-    [
-      "a file in UTF-16",
-      (path) => writeFileSync(path, Buffer.from(`\uFEFF${said("x", "y")}`, "utf16le")),
-      "IMPORT_UNREADABLE",
-    ],
-    ["a file of another kind", (path) => writeFileSync(path, "Dear diary,\n"), "IMPORT_UNREADABLE"],
-    ["a link to nothing", (path) => symlinkSync("/nowhere/at/all", path), "FILE_NOT_FOUND"],
-    ["a link to itself", (path) => symlinkSync(path, path), "IMPORT_UNREADABLE"],
-  ])("%s is imported, and says so", async (_, make, code) => {
-    make(join(folder, "bad.jsonl"));
+  const linkTo = (target: (path: string) => string) => (path: string) => symlinkSync(target(path), path);
+
+  test.each<[string, string | Uint8Array | ((path: string) => void), string | undefined]>([
+    ["an empty file", "", undefined],
+    ["a binary file", Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 0, 0, 1]), "IMPORT_UNREADABLE"],
+    ["a file of NULs", Buffer.alloc(100_000), "IMPORT_UNREADABLE"],
+    ["a file in UTF-16", Buffer.from(`\uFEFF${said("x", "y")}`, "utf16le"), "IMPORT_UNREADABLE"],
+    ["a file of another kind", "Dear diary,\n", "IMPORT_UNREADABLE"],
+    ["a link to nothing", linkTo(() => "/nowhere/at/all"), "FILE_NOT_FOUND"],
+    ["a link to itself", linkTo((path) => path), "IMPORT_UNREADABLE"],
+  ])("%s is imported, and says so", async (_, bad, code) => {
+    const path = join(folder, "bad.jsonl");
+    if (typeof bad === "function") bad(path);
+    else write(path, bad);
     const reports = await importAll();
-    expect(textsIn("good")).toEqual(["hello"]);
+    expect(textsOf(store, "good")).toEqual(["hello"]);
     expect(reports.get("bad.jsonl")?.error?.code).toBe(code);
     expect(store.verify().problems).toEqual([]);
   });
@@ -86,7 +74,7 @@ describe("a file that, while it is read,", () => {
       file.path === path ? meanwhile(file, "before", () => unlinkSync(path)) : file,
     );
     expect(reports.get("gone.jsonl")?.error?.code).toBe("FILE_NOT_FOUND");
-    expect(textsIn("good")).toEqual(["hello"]);
+    expect(textsOf(store, "good")).toEqual(["hello"]);
   });
 
   test.each<[string, (path: string) => void]>([

@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, utimesSync, writeFileSync } from "node:fs";
+import { appendFileSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
@@ -20,22 +20,17 @@ import {
 } from "../../../src/imports/index.ts";
 import type { Store } from "../../../src/index.ts";
 import { openedStore, temporaryFolder } from "../../support/temporary-store.ts";
+import { jsonLines, put, textsOf } from "../importers/read.ts";
 
 /** A store, and a folder for transcripts. */
 function scene(): { store: Store; folder: string; write: (name: string, content: string) => string } {
   const folder = join(temporaryFolder(), "transcripts");
-  mkdirSync(folder);
   const store = openedStore(join(folder, "..", "agent.db"));
-  const write = (name: string, content: string): string => {
-    const path = join(folder, name);
-    writeFileSync(path, content);
-    return path;
-  };
-  return { store, folder, write };
+  return { store, folder, write: (name, content) => put(join(folder, name), content) };
 }
 
 const say = (session: string, id: string, content: string): string =>
-  `${JSON.stringify({ session, id, role: "user", content })}\n`;
+  jsonLines([{ session, id, role: "user", content }]);
 
 /** Reads lines such as `ada> hello`. */
 const irc = defineImporter({
@@ -56,24 +51,13 @@ const irc = defineImporter({
       for (const said of lines) {
         line += 1;
         const [, name, content] = /^(\w+)> (.*)$/.exec(said) ?? [];
+        const message = { id: `${line}`, role: "user", name: name!, content: content! } as const;
         if (content === undefined) yield { kind: "warning", line, reason: "this is no line of a chat" };
-        else
-          yield {
-            kind: "message",
-            session: "harbor",
-            line,
-            message: { id: `${line}`, role: "user", name: name!, content },
-          };
+        else yield { kind: "message", session: "harbor", line, message };
       }
     }
   },
 });
-
-const textsIn = (store: Store, session: string): unknown[] =>
-  store
-    .resume(session)
-    .messages()
-    .map(({ parts }) => (parts[0]?.type === "text" ? parts[0].text : parts));
 
 describe("importFiles", () => {
   test("imports a folder, counts what is new, and the second time adds nothing", async () => {
@@ -91,7 +75,7 @@ describe("importFiles", () => {
     const told = { id: "1", role: "user", content: "hello" };
     const at = (digit: number, day: number, ...lines: object[]): string => {
       const name = `rollout-${String(digit).repeat(8)}-1111-4111-8111-111111111111.jsonl`;
-      const path = write(name, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+      const path = write(name, jsonLines(lines));
       utimesSync(path, day, day);
       return path;
     };
@@ -171,11 +155,9 @@ describe("an importer of one's own", () => {
       ["jsonl", 1],
     ]);
     expect(result.files[0]!.warnings).toEqual([{ line: 3, reason: "this is no line of a chat" }]);
-    expect(textsIn(store, "harbor")).toEqual(["hello", "hi"]);
-    expect(await importFiles(store, path, { importers: [irc], format: "irc" })).toMatchObject({
-      newCount: 0,
-      knownCount: 2,
-    });
+    expect(textsOf(store, "harbor")).toEqual(["hello", "hi"]);
+    const again = await importFiles(store, path, { importers: [irc], format: "irc" });
+    expect(again).toMatchObject({ newCount: 0, knownCount: 2 });
     await expect(importFiles(store, path, { format: "irc" })).rejects.toMatchObject({ code: "OPTION_INVALID" });
   });
 
@@ -231,7 +213,7 @@ describe("watchFiles", () => {
     });
     await expect.poll(() => events.map(({ event }) => event)).toEqual(["imported", "caught_up"]);
     appendFileSync(path, "bob> hi\n");
-    await expect.poll(() => textsIn(store, "harbor")).toEqual(["hello", "hi"]);
+    await expect.poll(() => textsOf(store, "harbor")).toEqual(["hello", "hi"]);
     await wait(50);
     stopping.abort();
     expect(await watching).toEqual({ newCount: 2 });
@@ -241,7 +223,7 @@ describe("watchFiles", () => {
   test("with once, imports what exists and ends", async () => {
     const { store, folder, write } = scene();
     write("a.jsonl", say("a", "1", "one"));
-    expect(await watchFiles(store, [folder, join(folder, "not there")], { once: true })).toEqual({ newCount: 1 });
+    expect(await watchFiles(store, [join(folder, "not there"), folder], { once: true })).toEqual({ newCount: 1 });
     expect(await watchFiles(store, [folder], { once: true })).toEqual({ newCount: 0 });
   });
 

@@ -7,16 +7,14 @@ import type { Store } from "../../../src/session/store.ts";
 import { samplesBut } from "../../contract/importer-samples.ts";
 import { runs, seenIn } from "../../support/effort.ts";
 import { temporaryStore } from "../../support/temporary-store.ts";
+import { fileOf } from "../importers/read.ts";
 
 /** The number of states of a growing file. They end at random bytes, most in the middle of a line. */
 const STATES = 6;
 
 async function importBytes(store: Store, path: string, bytes: Uint8Array, isFinished = false) {
   const run = new ImportRun(store, { format: "auto", onProgress: () => {} });
-  const chunks = (async function* () {
-    yield bytes;
-  })();
-  return run.read({ path, chunks, isUncertain: true, isFinished });
+  return run.read({ ...fileOf(bytes, bytes.length + 1, path), isUncertain: true, isFinished });
 }
 
 /** Returns the messages of each session in order, without facts that a file gives later, such as usage. */
@@ -24,11 +22,9 @@ function contentOf(store: Store) {
   const content: Record<string, unknown> = {};
   for (const { id } of store.sessions()) {
     const { parentSessionId, source } = store.resume(id).info();
-    const messages = store
-      .resume(id)
-      .messages()
-      .map(({ externalId, role, name, parts }) => [externalId, role, name, parts]);
-    content[id] = { parentSessionId, source, messages };
+    const messages = store.resume(id).messages();
+    const said = messages.map(({ externalId, role, name, parts }) => [externalId, role, name, parts]);
+    content[id] = { parentSessionId, source, said };
   }
   return content;
 }

@@ -8,6 +8,8 @@ import { Upkeep } from "../../../src/session/upkeep.ts";
 import { refused, scriptedEmbedder } from "../../support/scripted-embedder.ts";
 import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
 import { temporaryStore } from "../../support/temporary-store.ts";
+import { user } from "../importers/claude-code/lines.ts";
+import { fileOf, jsonLines, textsOf } from "../importers/read.ts";
 
 let store: Store;
 
@@ -20,13 +22,7 @@ afterEach(() => void vi.restoreAllMocks());
 /** Imports lines of the neutral format. */
 function read(lines: readonly object[], options: { project?: string; run?: ImportRun } = {}): Promise<FileReport> {
   const { run = newRun(options.project) } = options;
-  const bytes = Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
-  return run.read({
-    path: "notes.jsonl",
-    chunks: (async function* () {
-      yield bytes;
-    })(),
-  });
+  return run.read({ path: "notes.jsonl", chunks: fileOf(jsonLines(lines), 10_000_000).chunks });
 }
 
 function newRun(project?: string): ImportRun {
@@ -75,12 +71,8 @@ describe("ImportRun", () => {
     const firsts = append.mock.calls.map(([rows]) => Number(rows[0]!.externalId!.slice(1)));
     expect(firsts.filter((first) => first < 100).length).toBe(firsts.findIndex((first) => first >= 100));
     expect(firsts.filter((first) => first < 200).length).toBe(firsts.findIndex((first) => first >= 200));
-    expect(
-      store
-        .resume("s1")
-        .messages()
-        .map(({ externalId }) => externalId),
-    ).toEqual(Array.from({ length: 83 }, (_, index) => `m${index * 3 + 1}`));
+    const expected = Array.from({ length: 83 }, (_, index) => `message ${index * 3 + 1}`);
+    expect(textsOf(store, "s1")).toEqual(expected);
   });
 
   test("leaves out only the messages that the store refuses", async () => {
@@ -88,25 +80,16 @@ describe("ImportRun", () => {
     const report = await read([say("s", "b", "CHANGED"), say("s", "c", "three")]);
     expect(report).toMatchObject({ newCount: 1, knownCount: 0 });
     expect(report.warnings).toHaveLength(1);
-    expect(
-      store
-        .resume("s")
-        .messages()
-        .map(({ text }) => text),
-    ).toEqual(["one", "two", "three"]);
+    expect(textsOf(store, "s")).toEqual(["one", "two", "three"]);
   });
 
   test("warns about a file with new messages before known ones", async () => {
-    await read([say("s", "a", "one"), say("s", "c", "three")]);
-    const report = await read([
-      say("s", "a", "one"),
-      say("s", "b", "two"),
-      say("s", "c", "three"),
-      say("s", "d", "four"),
-    ]);
+    const said = (ids: string) => [...ids].map((id) => say("s", id, `message ${id}`));
+    await read(said("ac"));
+    const report = await read(said("abcd"));
     expect(report).toMatchObject({ newCount: 2, knownCount: 2 });
     expect(report.warnings).toEqual([{ line: 2, reason: expect.stringMatching(/^the file was rewritten: .* "s"/) }]);
-    expect((await read([say("s", "a", "one"), say("s", "d", "four"), say("s", "e", "five")])).warnings).toEqual([]);
+    expect((await read(said("ade"))).warnings).toEqual([]);
   });
 
   test("does not warn about messages that another import of the same file has just added", async () => {
@@ -147,10 +130,8 @@ describe("ImportRun", () => {
 
   test("summarizing many sessions does the store's upkeep once", async () => {
     const run = newRun();
-    await read(
-      Array.from({ length: 5 }, (_, index) => say(`s${index}`, "m", "hello")),
-      { run },
-    );
+    const lines = Array.from({ length: 5 }, (_, index) => say(`s${index}`, "m", "hello"));
+    await read(lines, { run });
     const upkeep = vi.spyOn(Upkeep.prototype, "run");
     await summarizeSessions(internalsOf(store), run.sessionIds, {});
     expect(upkeep).toHaveBeenCalledTimes(1);
@@ -183,30 +164,13 @@ test("what an older version imported without marks is known, and stays as it is"
   const text = "<ide_opened_file>The user opened a.md.</ide_opened_file>\nLook at it.";
   const about = { sessionId: "old", cwd: "/srv/web", version: "2.1.330", isSidechain: false };
   const lines = [
-    {
-      type: "user",
-      uuid: "u",
-      parentUuid: null,
-      timestamp: "2026-11-01T00:00:00Z",
-      ...about,
-      message: { role: "user", content: text },
-    },
-    {
-      type: "user",
-      uuid: "v",
-      parentUuid: "u",
-      timestamp: "2026-11-01T00:01:00Z",
-      ...about,
-      message: { role: "user", content: "And now?" },
-    },
+    user("u", text, { ...about, parentUuid: null, timestamp: "2026-11-01T00:00:00Z" }),
+    user("v", "And now?", { ...about, parentUuid: "u", timestamp: "2026-11-01T00:01:00Z" }),
   ];
   const old = internalsOf(store).intake.session({ source: "claude-code", externalId: "old" });
   old.append({ id: "u", role: "user", content: text, createdAt: "2026-11-01T00:00:00Z" });
   expect(await read(lines)).toMatchObject({ newCount: 1, knownCount: 1, warnings: [] });
-  expect(old.messages().map((message) => [message.parts.length, message.text])).toEqual([
-    [1, text],
-    [1, "And now?"],
-  ]);
+  expect(old.messages()).toMatchObject([{ parts: [{ text }] }, { parts: [{ text: "And now?" }] }]);
   store.forget(old.id);
   store.restore(old.id);
   expect(await read(lines)).toMatchObject({ newCount: 2, warnings: [] });

@@ -1,8 +1,8 @@
-import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { importFiles } from "../../../src/imports/import-files.ts";
 import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
+import { SESSION, user } from "../importers/claude-code/lines.ts";
+import { bring, jsonLines, put } from "../importers/read.ts";
 
 test("a session is opened, found and told of by what its user said, and what programs wrote into it stays", async () => {
   const notices = [
@@ -14,23 +14,16 @@ test("a session is opened, found and told of by what its user said, and what pro
     "<environment_details>\n# harbor.c\n</environment_details>",
   ];
   const words = "Which buoy marks the harbor?";
-  const lines = [...notices, words].map((content, index) => ({
-    type: "user",
-    uuid: `u${index}`,
-    parentUuid: index === 0 ? null : `u${index - 1}`,
-    sessionId: "s",
-    cwd: "/w/tide",
-    timestamp: new Date(Date.UTC(2026, 2, 1, 0, 0, index)).toISOString(),
-    message: { role: "user", content },
-  }));
-  const path = join(temporaryFolder(), "s.jsonl");
-  writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  const lines = [...notices, words].map((content, index) => {
+    const timestamp = new Date(Date.UTC(2026, 2, 1, 0, 0, index)).toISOString();
+    return user(`u${index}`, content, { cwd: "/w/tide", timestamp, ...(index > 0 && { parentUuid: `u${index - 1}` }) });
+  });
   const store = temporaryStore();
-  await importFiles(store, path, { summarize: false });
+  await bring(store, put(join(temporaryFolder(), "s.jsonl"), jsonLines(lines)));
 
   expect(store.sessions()[0]?.opening).toBe(words);
   expect((await store.recall("harbor")).map(({ text }) => text)).toEqual([words]);
-  const stored = store.resume("s").messages();
+  const stored = store.resume(SESSION).messages();
   expect(stored.map(({ parts }) => parts.map((part) => part.text).join(""))).toEqual([...notices, words]);
   const recap = JSON.stringify(store.recap({ sinceMs: 0 }));
   expect(recap).toContain(words);

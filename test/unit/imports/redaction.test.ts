@@ -1,7 +1,6 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type ImportFilesOptions, importFiles } from "../../../src/imports/import-files.ts";
 import { Redactor } from "../../../src/imports/redaction/redact.ts";
 import { secretsIn } from "../../../src/imports/redaction/secrets.ts";
 import { forgetSecrets, storedSecrets } from "../../../src/imports/stored-secrets.ts";
@@ -9,17 +8,13 @@ import type { Store } from "../../../src/index.ts";
 import { expectLinearTime } from "../../support/processor-time.ts";
 import { randomLooking, SECRETS } from "../../support/secrets.ts";
 import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
+import { user } from "../importers/claude-code/lines.ts";
+import { bring, jsonLines, put } from "../importers/read.ts";
 
 const KEY = SECRETS["aws-access-key"]!;
 
 function file(folder: string, name: string, lines: readonly object[]): string {
-  const path = join(folder, name);
-  writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
-  return path;
-}
-
-function bring(store: Store, path: string, options: ImportFilesOptions = {}) {
-  return importFiles(store, [path], { summarize: false, ...options });
+  return put(join(folder, name), jsonLines(lines));
 }
 
 function textsIn(store: Store): unknown[] {
@@ -154,10 +149,8 @@ test("keys, base64 of texts and equal keys are redacted, and pictures are left a
   const picture = { type: "file", mediaType: "image/png", data: base64(`x ${KEY}`) };
   const text = { type: "file", mediaType: "text/plain", data: base64(`x ${KEY}`) };
   expect(redactor.redacted({ [`a ${KEY}`]: 1, b: 2 })).toEqual({ "a [secret: aws-access-key]": 1, b: 2 });
-  expect(redactor.redacted([picture, text])).toEqual([
-    picture,
-    { ...text, data: base64("x [secret: aws-access-key]") },
-  ]);
+  const redacted = { ...text, data: base64("x [secret: aws-access-key]") };
+  expect(redactor.redacted([picture, text])).toEqual([picture, redacted]);
   const other = `AKIA${[...KEY.slice(4)].reverse().join("")}`;
   expect(redactor.redacted({ [KEY]: 1, [other]: 2 })).toEqual({
     "[secret: aws-access-key]": 1,
@@ -182,19 +175,14 @@ describe("an import", () => {
       name: "sh",
       args: { command: `aws --key ${KEY}`, n: [1, null] },
     };
+    const said = (role: string, id: string, more: object) => ({ session: "s", role, id, ...more });
     const result = { type: "tool_result", toolCallId: "c", content: [{ type: "text", text: `a ${KEY} b ${KEY}` }] };
     const path = file(temporaryFolder(), "s.jsonl", [
       { session: "s", title: `About ${KEY}`, metadata: { note: KEY } },
-      {
-        session: "s",
-        role: "user",
-        id: "a",
-        content: "Say <private>my name\nis Ada</private> and <private> no more.",
-        more: KEY,
-      },
-      { session: "s", role: "assistant", id: "b", parts: [call] },
-      { session: "s", role: "tool", id: "c", parts: [result] },
-      { session: "s", role: "user", id: "d", content: "  Word for word: AKIA\r\n" },
+      said("user", "a", { content: "Say <private>my name\nis Ada</private> and <private> no more.", more: KEY }),
+      said("assistant", "b", { parts: [call] }),
+      said("tool", "c", { parts: [result] }),
+      said("user", "d", { content: "  Word for word: AKIA\r\n" }),
     ]);
     const report = await bring(store, path);
     expect(report).toMatchObject({ newCount: 4, replaced: { "aws-access-key": 4, private: 1 }, warningCount: 0 });
@@ -233,20 +221,9 @@ describe("an import", () => {
 
   test("keeps no secret of a folder, whose project it then does not tell", async () => {
     const store = temporaryStore();
-    const line = (id: string, cwd: string) => ({
-      type: "user",
-      uuid: id,
-      sessionId: id,
-      cwd,
-      message: { content: "Hello." },
-    });
     const folder = temporaryFolder();
-    for (const [id, cwd] of [
-      ["s", `/work/${KEY}`],
-      ["t", `/work/${SECRETS["github-token"]}`],
-      ["u", "/work/shop"],
-    ])
-      file(folder, `${id}.jsonl`, [line(id!, cwd!)]);
+    for (const [id, cwd] of Object.entries({ s: KEY, t: SECRETS["github-token"], u: "shop" }))
+      file(folder, `${id}.jsonl`, [user(id, "Hello.", { sessionId: id, cwd: `/work/${cwd}` })]);
     await bring(store, folder);
     expect(store.query("SELECT id, project FROM sessions ORDER BY id")).toEqual([
       { id: "s", project: null },
@@ -299,10 +276,7 @@ describe("an import", () => {
     expect(store.sessionIds({ prefix: "" })).toEqual(["b", "d"]);
 
     expect(store.exclude()).toEqual({ paths: [], projects: [] });
-    expect(store.exclude(exclude)).toEqual({
-      paths: ["/work/secret", join(folder, "c.jsonl")].sort(),
-      projects: ["client"],
-    });
+    expect(store.exclude(exclude)).toEqual({ ...exclude, paths: exclude.paths.toSorted() });
     expect(await bring(store, folder)).toMatchObject({ newCount: 0, knownCount: 2, excludedCount: 3 });
     store.exclude({ paths: ["/work/secret"], remove: true });
     expect(await bring(store, folder)).toMatchObject({ newCount: 1, excludedCount: 2 });
@@ -322,9 +296,7 @@ test("secrets in a store are listed without showing them, and their messages for
   expect(JSON.stringify(found)).not.toContain(KEY.slice(5));
   expect(forgetSecrets(store, found)).toMatchObject({ messageCount: 2, erased: true });
   expect(textsIn(store)).toEqual(["hello"]);
-  expect(
-    store.query("SELECT 1 FROM messages WHERE id IN (?, ?)".replace("?, ?", `${messageId}, ${other.messageId}`)),
-  ).toEqual([]);
+  expect(store.query(`SELECT 1 FROM messages WHERE id IN (${messageId}, ${other.messageId})`)).toEqual([]);
   expect([...storedSecrets(store, () => {})]).toHaveLength(1);
 });
 
@@ -341,11 +313,7 @@ test("secrets in the names of arguments, and across the texts of a message, are 
     { role: "assistant", parts: texts("Nothing", "here") },
   ]);
   const found = [...storedSecrets(store, () => {})];
-  expect(found.map(({ messageId, kind }) => [messageId, kind])).toEqual([
-    [1, "aws-access-key"],
-    [3, "aws-access-key"],
-    [4, "aws-access-key"],
-  ]);
+  expect(found).toMatchObject([1, 3, 4].map((messageId) => ({ messageId, kind: "aws-access-key" })));
   expect(JSON.stringify(found)).not.toContain(KEY.slice(5));
 });
 
@@ -389,12 +357,12 @@ test("the file is erased although forgetting secrets ends at a message that is g
   const store = temporaryStore();
   const { messageId } = store.session("s").append({ role: "user", content: `It is ${KEY}.` });
   store.session("t").append({ role: "user", content: "more" });
-  const found = { kind: "aws-access-key", masked: "" };
-  expect(() =>
-    forgetSecrets(store, [
-      { ...found, sessionId: "s", messageId },
-      { ...found, sessionId: "t", messageId: 999 },
-    ]),
-  ).toThrow("999");
+  const found = (sessionId: string, messageId: number) => ({
+    kind: "aws-access-key",
+    masked: "",
+    sessionId,
+    messageId,
+  });
+  expect(() => forgetSecrets(store, [found("s", messageId), found("t", 999)])).toThrow("999");
   for (const path of [store.path, `${store.path}-wal`]) expect(readFileSync(path).includes(KEY)).toBe(false);
 });

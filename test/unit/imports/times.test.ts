@@ -1,42 +1,27 @@
-import { mkdirSync, utimesSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { utimesSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { importFiles } from "../../../src/imports/import-files.ts";
 import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
+import { user as line } from "../importers/claude-code/lines.ts";
+import { countsOf, jsonLines, put } from "../importers/read.ts";
 
 const WRITTEN = "2026-01-05T08:00:00.000Z";
 const at = (time: string): number => Date.parse(`2026-01-02T${time}.000Z`);
 
 /** Imports a file that was written at `WRITTEN`. Returns the session's time, and that of each message. */
 async function timesIn(name: string, lines: readonly object[] | string) {
-  const path = join(temporaryFolder(), name);
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, typeof lines === "string" ? lines : lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  const path = put(join(temporaryFolder(), name), typeof lines === "string" ? lines : jsonLines(lines));
   utimesSync(path, new Date(WRITTEN), new Date(WRITTEN));
   const store = temporaryStore({ clock: () => Date.parse("2026-11-11T00:00:00Z") });
-  const { warningCount } = await importFiles(store, path, { summarize: false });
-  expect(warningCount).toBe(0);
-  const [session] = store.sessions();
-  const { id, createdAtMs } = session!;
-  const times = store
-    .resume(id)
-    .messages()
-    .map((message) => message.createdAtMs);
-  return {
-    session: createdAtMs,
-    times,
-    recap: store.recap({ sinceMs: Date.parse("2026-11-10T00:00:00Z") }).messageCount,
-  };
+  expect((await countsOf(store, path)).at(-1)).toBe(0);
+  const { id, createdAtMs: session } = store.sessions()[0]!;
+  const messages = store.resume(id).messages();
+  const recap = store.recap({ sinceMs: Date.parse("2026-11-10T00:00:00Z") }).messageCount;
+  return { session, times: messages.map(({ createdAtMs }) => createdAtMs), recap };
 }
 
-const user = (uuid: string, content: string, timestamp?: string) => ({
-  type: "user",
-  uuid,
-  sessionId: "s",
-  cwd: "/w/lamp",
-  message: { role: "user", content },
-  ...(timestamp !== undefined && { timestamp }),
-});
+const user = (uuid: string, content: string, timestamp?: string) =>
+  line(uuid, content, { cwd: "/w/lamp", ...(timestamp !== undefined && { timestamp }) });
 
 const iso = (time: string): string => new Date(at(time)).toISOString();
 
@@ -65,14 +50,8 @@ describe("a line without a time", () => {
   });
 
   test.each([
-    ["s.jsonl", `${JSON.stringify(user("a", "first"))}\n${JSON.stringify(user("b", "second"))}\n`],
-    [
-      "chat.json",
-      JSON.stringify([
-        { role: "user", content: "hi" },
-        { role: "assistant", content: "ho" },
-      ]),
-    ],
+    ["s.jsonl", jsonLines([user("a", "first"), user("b", "second")])],
+    ["chat.json", '[{"role":"user","content":"hi"},{"role":"assistant","content":"ho"}]'],
     ["notes.jsonl", '{"session":"s","role":"user","content":"hi"}\n{"session":"s","role":"user","content":"ho"}\n'],
   ])("has the time of its file, where nothing in the file has one (%s)", async (name, content) => {
     const { session, times, recap } = await timesIn(name, content);

@@ -1,4 +1,4 @@
-import { copyFileSync, utimesSync, writeFileSync } from "node:fs";
+import { copyFileSync, utimesSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
@@ -13,7 +13,8 @@ import { internalsOf } from "../../../src/session/opened-store.ts";
 import { samplesBut } from "../../contract/importer-samples.ts";
 import { runs, seenInRuns } from "../../support/effort.ts";
 import { inFolderAsync, openedStore, temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
-import { collect, fileOf, messagesIn, sessionsIn } from "../importers/read.ts";
+import { assistant, user } from "../importers/claude-code/lines.ts";
+import { bring, collect, fileOf, jsonLines, messagesIn, put, sessionsIn } from "../importers/read.ts";
 
 const REAL = ["claude-code", "codex", "copilot-cli", "gemini-cli", "pi", "pi-hooks"];
 
@@ -113,13 +114,12 @@ type Said = [role: "user" | "assistant", uuid: string, parent: string | null];
 
 /** Lines of Claude Code. */
 function lines(...said: Said[]): string {
-  return said
-    .map(([type, uuid, parentUuid]) => ({
-      ...{ type, uuid, parentUuid, sessionId: "s", cwd: "/srv/tide" },
-      message: { role: type, content: `words of ${uuid}`, ...(type === "assistant" && { id: `msg-${uuid}` }) },
-    }))
-    .map((line) => `${JSON.stringify(line)}\n`)
-    .join("");
+  return jsonLines(
+    said.map(([role, uuid, parentUuid]) => {
+      const [content, about] = [`words of ${uuid}`, { sessionId: "s", cwd: "/srv/tide", parentUuid }];
+      return role === "user" ? user(uuid, content, about) : assistant(uuid, `msg-${uuid}`, content, about);
+    }),
+  );
 }
 
 const FIRST: Said[] = [
@@ -131,114 +131,95 @@ const FIRST: Said[] = [
 const EDITED: Said[] = [...FIRST, ["user", "u3", "a1"], ["assistant", "a3", "u3"]];
 const FORKED_AGAIN: Said[] = [...EDITED, ["user", "u4", "a3"], ["assistant", "a4", "u4"], ["user", "u5", "a3"]];
 
-function transcript(): { path: string; write: (...said: Said[]) => void } {
-  const path = join(temporaryFolder(), "s.jsonl");
-  return { path, write: (...said) => writeFileSync(path, lines(...said)) };
+/** A store, and a transcript that is written with these lines and then imported. */
+function transcript() {
+  const [store, path] = [temporaryStore(), join(temporaryFolder(), "s.jsonl")];
+  const write = (...said: Said[]) => put(path, lines(...said));
+  return { store, path, write, grow: (...said: Said[]) => bring(store, write(...said)) };
 }
 
-const bring = (store: Store, path: string, importers?: readonly Importer[]): Promise<ImportResult> =>
-  importFiles(store, [path], { summarize: false, ...(importers && { importers }) });
+/** Forgets the message that has this id in its file. */
+function forget(store: Store, externalId: string): void {
+  const [row] = store.query(`SELECT id FROM messages WHERE external_id = '${externalId}'`);
+  store.forget("s", { messageIds: [row!.id as number] });
+}
 
-const idsOf = (store: Store, id = "s") =>
-  store
-    .resume(id)
-    .messages()
-    .map(({ externalId }) => externalId);
+const idsOf = (store: Store, id = "s") => {
+  const messages = store.resume(id).messages();
+  return messages.map(({ externalId }) => externalId);
+};
 
-const branchesOf = (store: Store, id = "s") =>
-  store
-    .resume(id)
-    .branches()
-    .map(({ afterSeq, messageCount, isUndoable }) => ({ afterSeq, messageCount, isUndoable }));
+const branchesOf = (store: Store, id = "s") => {
+  const branches = store.resume(id).branches();
+  return branches.map(({ afterSeq, messageCount, isUndoable }) => ({ afterSeq, messageCount, isUndoable }));
+};
 
 describe("a prompt that was edited", () => {
   test("goes on on the path, and what it replaced is a branch that only `recall` with `superseded` finds", async () => {
-    const store = temporaryStore();
-    const { path, write } = transcript();
-    write(...EDITED);
-    expect(await bring(store, path)).toMatchObject({ newCount: 6, sessionCount: 1 });
+    const { store, grow } = transcript();
+    expect(await grow(...EDITED)).toMatchObject({ newCount: 6, sessionCount: 1 });
     expect(store.sessions().map(({ id }) => id)).toEqual(["s"]);
     expect(idsOf(store)).toEqual(["u1", "a1", "u3", "a3"]);
     expect(branchesOf(store)).toEqual([{ afterSeq: 1, messageCount: 2, isUndoable: false }]);
-    expect(await store.recall("words of u2", { limit: 20 })).not.toContainEqual(
-      expect.objectContaining({ text: "words of u2" }),
-    );
-    const hits = await store.recall("words of u2", { superseded: true, limit: 20 });
-    const hit = hits.find(({ text }) => text === "words of u2");
+    const found = async (options: object) =>
+      (await store.recall("words of u2", { limit: 20, ...options })).find(({ text }) => text === "words of u2");
+    expect(await found({})).toBeUndefined();
+    const hit = await found({ superseded: true });
     expect(hit).toMatchObject({ sessionId: "s", superseded: true });
     expect(store.expand(hit!.messageId).members.map(({ text }) => text)).toContain("words of u2");
   });
 
   test("changes a session that was imported before, and leaves alone what was appended here", async () => {
-    const store = temporaryStore();
-    const { path, write } = transcript();
-    write(...FIRST.slice(0, 2));
-    await bring(store, path);
+    const { store, grow } = transcript();
+    await grow(...FIRST.slice(0, 2));
     store.resume("s").append({ role: "user", content: "A note of ours." });
-    write(...EDITED);
-    expect(await bring(store, path)).toMatchObject({ newCount: 4, knownCount: 2 });
+    expect(await grow(...EDITED)).toMatchObject({ newCount: 4, knownCount: 2 });
     expect(idsOf(store)).toEqual(["u1", "a1", undefined, "u3", "a3"].filter((id) => id !== undefined));
     expect(branchesOf(store)).toEqual([{ afterSeq: 1, messageCount: 3, isUndoable: false }]);
     store.resume("s").append({ role: "user", content: "Another note." });
-    expect(await bring(store, path)).toMatchObject({ newCount: 0, knownCount: 6 });
-    write(...EDITED, ["user", "u4", "a3"]);
-    await bring(store, path);
+    expect(await grow(...EDITED)).toMatchObject({ newCount: 0, knownCount: 6 });
+    await grow(...EDITED, ["user", "u4", "a3"]);
     expect(idsOf(store)).toEqual(["u1", "a1", "u3", "a3", undefined, "u4"]);
   });
 
   test("of an abandoned path brings that path back", async () => {
-    const store = temporaryStore();
-    const { path, write } = transcript();
-    write(...FORKED_AGAIN);
-    await bring(store, path);
+    const { store, grow } = transcript();
+    await grow(...FORKED_AGAIN);
     expect(idsOf(store)).toEqual(["u1", "a1", "u3", "a3", "u5"]);
-    write(...FORKED_AGAIN, ["assistant", "a5", "u5"], ["user", "u6", "a4"]);
-    await bring(store, path);
+    await grow(...FORKED_AGAIN, ["assistant", "a5", "u5"], ["user", "u6", "a4"]);
     expect(idsOf(store)).toEqual(["u1", "a1", "u3", "a3", "u4", "a4", "u6"]);
-    write(...FORKED_AGAIN, ["assistant", "a5", "u5"], ["user", "u6", "a4"], ["user", "u7", "a2"]);
-    await bring(store, path);
+    await grow(...FORKED_AGAIN, ["assistant", "a5", "u5"], ["user", "u6", "a4"], ["user", "u7", "a2"]);
     expect(idsOf(store)).toEqual(["u1", "a1", "u2", "a2", "u7"]);
     expect(store.verify()).toMatchObject({ ok: true, problems: [] });
   });
 
   test("does not bring back what the user of the store has superseded, and ends the undo of what is no longer there", async () => {
-    const store = temporaryStore();
-    const { path, write } = transcript();
-    write(...FIRST);
-    await bring(store, path);
+    const { store, grow } = transcript();
+    await grow(...FIRST);
     store.resume("s").rewind({ toSeq: 2 });
-    write(...FIRST, ["user", "u3", "a2"], ["assistant", "a3", "u3"]);
-    await bring(store, path);
+    await grow(...FIRST, ["user", "u3", "a2"], ["assistant", "a3", "u3"]);
     expect(idsOf(store)).toEqual(["u1", "a1", "u2", "u3", "a3"]);
     expect(branchesOf(store)).toMatchObject([{ isUndoable: true }]);
-    write(...FIRST, ["user", "u3", "a2"], ["assistant", "a3", "u3"], ["user", "u4", "a1"]);
-    await bring(store, path);
+    await grow(...FIRST, ["user", "u3", "a2"], ["assistant", "a3", "u3"], ["user", "u4", "a1"]);
     expect(idsOf(store)).toEqual(["u1", "a1", "u4"]);
     expect(store.resume("s").undo()).toMatchObject({ restoredCount: 0 });
   });
 });
 
 test("a rewind after which nobody said anything takes the messages from the path, unless another import has more", async () => {
-  const folder = temporaryFolder();
-  const path = join(folder, "session-1.json");
+  const path = join(temporaryFolder(), "session-1.json");
   const record = (id: string) => ({ id, timestamp: "2026-03-05T09:00:00Z", type: "user", content: [{ text: id }] });
-  const write = (...more: object[]) => {
-    const meta = { sessionId: "s", projectHash: "h", startTime: "2026-03-05T09:00:00Z", kind: "main" };
-    writeFileSync(path, [meta, ...more].map((line) => `${JSON.stringify(line)}\n`).join(""));
-  };
+  const meta = { sessionId: "s", projectHash: "h", startTime: "2026-03-05T09:00:00Z", kind: "main" };
   const store = temporaryStore();
+  const grow = (...more: object[]) => bring(store, put(path, jsonLines([meta, ...more])));
   const gone = [record("u1"), record("u2"), record("u3"), { $rewindTo: "u2" }];
-  write(...gone);
-  await bring(store, path);
+  await grow(...gone);
   expect(idsOf(store)).toEqual(["u1"]);
-  write(...gone, record("u4"));
-  await bring(store, path);
+  await grow(...gone, record("u4"));
   expect(idsOf(store)).toEqual(["u1", "u4"]);
-  write(...gone);
-  expect(await bring(store, path)).toMatchObject({ newCount: 0, knownCount: 3 });
+  expect(await grow(...gone)).toMatchObject({ newCount: 0, knownCount: 3 });
   expect(idsOf(store)).toEqual(["u1", "u4"]);
-  write(...gone, record("u4"), { $rewindTo: "u1" });
-  await bring(store, path);
+  await grow(...gone, record("u4"), { $rewindTo: "u1" });
   expect(idsOf(store)).toEqual([]);
 });
 
@@ -257,21 +238,24 @@ describe("a store in which an older version made a session of each path", () => 
     };
   }
 
-  async function importedAsBefore(store: Store, path: string): Promise<void> {
-    const run = new ImportRun(store, { importers: [older("claude-code")] });
+  async function importedAsBefore(...said: Said[]) {
+    const scene = transcript();
+    const path = scene.write(...said);
+    const run = new ImportRun(scene.store, { importers: [older("claude-code")] });
     await run.read({ path, chunks: chunksOf(path), isFinished: true });
+    return scene;
   }
 
   test("keeps them, gets what continues them, and nothing twice", async () => {
-    const store = temporaryStore();
-    const { path, write } = transcript();
-    write(...EDITED);
-    await importedAsBefore(store, path);
+    const { store, path, grow } = await importedAsBefore(...EDITED);
     expect(idsOf(store)).toEqual(["u1", "a1", "u2", "a2"]);
     expect(idsOf(store, "s/fork-u3")).toEqual(["u3", "a3"]);
     expect(await bring(store, path)).toMatchObject({ newCount: 0, knownCount: 6, sessionCount: 2 });
-    write(...FORKED_AGAIN, ["user", "u6", "a2"]);
-    expect(await bring(store, path)).toMatchObject({ newCount: 4, knownCount: 6, sessionCount: 2 });
+    expect(await grow(...FORKED_AGAIN, ["user", "u6", "a2"])).toMatchObject({
+      newCount: 4,
+      knownCount: 6,
+      sessionCount: 2,
+    });
     expect(idsOf(store)).toEqual(["u1", "a1", "u2", "a2", "u6"]);
     expect(idsOf(store, "s/fork-u3")).toEqual(["u3", "a3", "u5"]);
     expect(branchesOf(store, "s/fork-u3")).toEqual([{ afterSeq: 1, messageCount: 2, isUndoable: false }]);
@@ -280,10 +264,7 @@ describe("a store in which an older version made a session of each path", () => 
   });
 
   test("keeps a forgotten one forgotten", async () => {
-    const store = temporaryStore();
-    const { path, write } = transcript();
-    write(...EDITED);
-    await importedAsBefore(store, path);
+    const { store, path } = await importedAsBefore(...EDITED);
     store.forget("s/fork-u3");
     expect(await bring(store, path)).toMatchObject({ newCount: 0, knownCount: 4, forgottenCount: 2 });
     expect(idsOf(store)).toEqual(["u1", "a1", "u2", "a2"]);
@@ -292,38 +273,30 @@ describe("a store in which an older version made a session of each path", () => 
 
 describe("a forgotten session", () => {
   test("stays forgotten with all its paths", async () => {
-    const store = temporaryStore();
-    const { path, write } = transcript();
-    write(...EDITED);
-    await bring(store, path);
+    const { store, grow } = transcript();
+    await grow(...EDITED);
     store.forget("s");
-    write(...FORKED_AGAIN);
-    expect(await bring(store, path)).toMatchObject({ newCount: 0, forgottenCount: 9 });
+    expect(await grow(...FORKED_AGAIN)).toMatchObject({ newCount: 0, forgottenCount: 9 });
     expect(store.sessions()).toEqual([]);
   });
 
   test("of a greeting is not taken for one that went back after the same greeting", async () => {
     const store = temporaryStore();
     const path = join(temporaryFolder(), "s.jsonl");
-    writeFileSync(path, treeOf([null]));
-    await bring(store, path);
+    await bring(store, put(path, treeOf([null])));
     store.forget("s");
-    writeFileSync(path, treeOf([null, null, 1]).replace('"id":"s"', '"id":"t"'));
+    const other = treeOf([null, null, 1]).replace('"id":"s"', '"id":"t"');
     // The greeting of the same time stays out. The others come.
-    expect(await bring(store, path)).toMatchObject({ newCount: 2, forgottenCount: 1 });
+    expect(await bring(store, put(path, other))).toMatchObject({ newCount: 2, forgottenCount: 1 });
     expect(idsOf(store, "t")).toEqual(["m1", "m2"]);
   });
 
   test("message of an abandoned path stays forgotten", async () => {
-    const store = temporaryStore();
-    const { path, write } = transcript();
-    write(...EDITED);
-    await bring(store, path);
-    const [row] = store.query("SELECT id FROM messages WHERE external_id = 'u2'");
-    store.forget("s", { messageIds: [row!.id as number] });
-    expect(await bring(store, path)).toMatchObject({ newCount: 0, knownCount: 5, forgottenCount: 1 });
-    write(...EDITED, ["user", "u6", "a2"]);
-    await bring(store, path);
+    const { store, grow } = transcript();
+    await grow(...EDITED);
+    forget(store, "u2");
+    expect(await grow(...EDITED)).toMatchObject({ newCount: 0, knownCount: 5, forgottenCount: 1 });
+    await grow(...EDITED, ["user", "u6", "a2"]);
     expect(idsOf(store).at(-1)).toBe("u6");
     expect(store.verify()).toMatchObject({ ok: true, problems: [] });
   });
@@ -334,12 +307,9 @@ describe("a forgotten session", () => {
   ])("%s does not keep an earlier path away", async (_what, parents, forgotten, expected) => {
     const store = temporaryStore();
     const path = join(temporaryFolder(), "s.jsonl");
-    writeFileSync(path, treeOf(parents.slice(0, -1)));
-    await bring(store, path);
-    const [row] = store.query(`SELECT id FROM messages WHERE external_id = '${forgotten}'`);
-    store.forget("s", { messageIds: [row!.id as number] });
-    writeFileSync(path, treeOf(parents));
-    await bring(store, path);
+    await bring(store, put(path, treeOf(parents.slice(0, -1))));
+    forget(store, forgotten);
+    await bring(store, put(path, treeOf(parents)));
     expect(idsOf(store)).toEqual(expected);
     expect(store.verify()).toMatchObject({ ok: true, problems: [] });
   });
@@ -361,8 +331,6 @@ describe("an abandoned path", () => {
 
   /** Imports a file of these events. */
   async function bringEvents(store: Store, ...events: ImportEvent[]): Promise<ImportResult> {
-    const file = join(temporaryFolder(), "s.paths");
-    writeFileSync(file, "paths");
     const importer: Importer = {
       name: "paths",
       detect: () => true,
@@ -371,7 +339,7 @@ describe("an abandoned path", () => {
         yield* events;
       },
     };
-    return importFiles(store, [file], { summarize: false, importers: [importer] });
+    return bring(store, put(join(temporaryFolder(), "s.paths"), "paths"), { importers: [importer] });
   }
 
   const OTHER_PATH = [path("s/2", "m1"), says("s/2", "n1", "another way"), head("s/2", "n1")];
@@ -454,8 +422,7 @@ describe("an abandoned path", () => {
       const file = [...first, ...second, ...third];
       await bringEvents(store, ...file, head("s/3", "o1"));
       expect(idsOf(store)).toEqual(["m1", "o1"]);
-      const [row] = store.query("SELECT id FROM messages WHERE external_id = 'm2'");
-      store.forget("s", { messageIds: [row!.id as number] });
+      forget(store, "m2");
       if (!isTaken) {
         await bringEvents(store, ...file, head("s", "m1"));
         expect(idsOf(store)).toEqual(["m1"]);
@@ -483,7 +450,7 @@ function treeOf(parents: readonly (number | null)[]): string {
     message: { role: index % 3 === 0 ? "user" : "assistant", content: [{ type: "text", text: `words ${index}` }] },
   }));
   const header = { type: "session", version: 3, id: "s", timestamp: "2026-03-05T09:00:00Z", cwd: "/srv/tide" };
-  return [header, ...named].map((line) => `${JSON.stringify(line)}\n`).join("");
+  return jsonLines([header, ...named]);
 }
 
 /**

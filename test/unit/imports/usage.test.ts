@@ -1,11 +1,10 @@
-import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { importFiles } from "../../../src/imports/import-files.ts";
 import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
+import { countsOf, jsonLines, put } from "../importers/read.ts";
 
 const time = (second: number): string => new Date(Date.UTC(2026, 2, 1, 23, 59, second)).toISOString();
-const lines = (...values: object[]): string => values.map((value) => `${JSON.stringify(value)}\n`).join("");
+const lines = (...values: object[]): string => jsonLines(values);
 
 /** A line of Claude Code with one block of a reply. */
 const block = (second: number, id: string, text: string, output: number, session = "s") => ({
@@ -19,9 +18,9 @@ const block = (second: number, id: string, text: string, output: number, session
 
 async function storeOf(files: Record<string, string>) {
   const folder = temporaryFolder();
-  for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
+  for (const [name, content] of Object.entries(files)) put(join(folder, name), content);
   const store = temporaryStore();
-  expect(await importFiles(store, folder, { summarize: false })).toMatchObject({ warningCount: 0 });
+  expect((await countsOf(store, folder)).at(-1)).toBe(0);
   return store;
 }
 
@@ -39,17 +38,8 @@ describe("the usage of a reply", () => {
     const sum = "SELECT sum(json_extract(metadata, '$.message.usage.output_tokens')) AS output FROM messages";
     expect(store.query(sum)).toEqual([{ output: 58 }]);
     const day = { session_id: "s", project: "/w/lamp", day: "2026-03-01", model: "sol" };
-    expect(store.query(USAGE)).toEqual([
-      {
-        ...day,
-        reply_count: 2,
-        ...counts,
-        input_tokens: 20,
-        cache_read_tokens: 600,
-        cache_write_tokens: 40,
-        output_tokens: 58,
-      },
-    ]);
+    const twice = { input_tokens: 20, cache_read_tokens: 600, cache_write_tokens: 40, output_tokens: 58 };
+    expect(store.query(USAGE)).toEqual([{ ...day, reply_count: 2, ...counts, ...twice }]);
   });
 
   test("counts once where an older version stored it on each message, and in copies of a session", async () => {
@@ -58,18 +48,17 @@ describe("the usage of a reply", () => {
       for (const output of [1, 50]) {
         const { message, requestId } = block(0, "m1", "hi", output);
         const { content: _, role: _r, ...about } = message;
-        store.session(id).append({
-          role: "assistant",
-          content: `${output}`,
-          createdAt: time(0),
-          metadata: { message: about, requestId },
-        });
+        const metadata = { message: about, requestId };
+        store.session(id).append({ role: "assistant", content: `${output}`, createdAt: time(0), metadata });
       }
     }
     expect(store.query(USAGE)).toMatchObject([{ session_id: "first", reply_count: 1, ...counts, output_tokens: 50 }]);
   });
 
   test("is counted by session, day and model, as each program tells it", async () => {
+    const codex = (second: number, type: string, payload: object) => ({ timestamp: time(second), type, payload });
+    const lit = { type: "output_text", text: "Lit." };
+    const ofCodex = { input_tokens: 90, cached_input_tokens: 30, output_tokens: 7, reasoning_output_tokens: 2 };
     const store = await storeOf({
       "gemini.jsonl": lines(
         { sessionId: "g", projectHash: "h", startTime: time(0) },
@@ -81,28 +70,10 @@ describe("the usage of a reply", () => {
         },
       ),
       "rollout.jsonl": lines(
-        { timestamp: time(0), type: "session_meta", payload: { id: "x", cwd: "/w/lamp", timestamp: time(0) } },
-        { timestamp: time(0), type: "turn_context", payload: { model: "terra" } },
-        {
-          timestamp: time(1),
-          type: "response_item",
-          payload: { type: "message", role: "assistant", content: [{ type: "output_text", text: "Lit." }] },
-        },
-        {
-          timestamp: time(2),
-          type: "event_msg",
-          payload: {
-            type: "token_count",
-            info: {
-              last_token_usage: {
-                input_tokens: 90,
-                cached_input_tokens: 30,
-                output_tokens: 7,
-                reasoning_output_tokens: 2,
-              },
-            },
-          },
-        },
+        codex(0, "session_meta", { id: "x", cwd: "/w/lamp", timestamp: time(0) }),
+        codex(0, "turn_context", { model: "terra" }),
+        codex(1, "response_item", { type: "message", role: "assistant", content: [lit] }),
+        codex(2, "event_msg", { type: "token_count", info: { last_token_usage: ofCodex } }),
       ),
       "opencode.json": JSON.stringify({
         info: { id: "o", directory: "/w/lamp", time: { created: Date.parse(time(0)) } },

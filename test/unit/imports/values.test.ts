@@ -1,27 +1,21 @@
-import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { importFiles } from "../../../src/imports/import-files.ts";
 import type { Store } from "../../../src/index.ts";
 import { user } from "../../support/said.ts";
 import { SECRETS } from "../../support/secrets.ts";
 import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
+import { bring, jsonLines, put } from "../importers/read.ts";
 
 const KEY = SECRETS["aws-access-key"];
 
 function fileOf(lines: Iterable<unknown>): string {
-  const path = join(temporaryFolder(), "export.jsonl");
-  writeFileSync(path, [...lines].map((line) => `${JSON.stringify(line)}\n`).join(""));
-  return path;
+  return put(join(temporaryFolder(), "export.jsonl"), jsonLines([...lines] as object[]));
 }
 
-const bring = (store: Store, path: string) => importFiles(store, path, { summarize: false });
-
-const entriesOf = (store: Store, id: string) =>
-  store
-    .resume(id)
-    .entries.list()
-    .map(({ position: _, ...entry }) => entry);
+const entriesOf = (store: Store, id: string) => {
+  const entries = store.resume(id).entries.list();
+  return entries.map(({ position: _, ...entry }) => entry);
+};
 
 const itemsOf = (store: Store) => store.items.list([]);
 

@@ -18,14 +18,13 @@ test("a key comes from the environment, and is missed where there is none", () =
   vi.unstubAllEnvs();
 });
 
-test.each(["", "hashing-v2-384", "gemini-embedding-2", "gemini-embedding-001", "text-embedding-3-small-1536"])(
-  "%j is no embedder's",
-  (id) => {
-    expect(() => embedderById(id, { apiKey: "k" })).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
-  },
-);
-
-test("a dimension that the model has not is refused", () => {
-  const expected = "Expected dimension to be a whole number from 128 to 3072, got 42.";
-  expect(() => embedderById("gemini-embedding-2-42", { apiKey: "k" })).toThrow(expected);
+test.each([
+  "",
+  "hashing-v2-384",
+  "gemini-embedding-2",
+  "gemini-embedding-2-42",
+  "gemini-embedding-001",
+  "text-embedding-3-small-1536",
+])("%j is no embedder's", (id) => {
+  expect(() => embedderById(id, { apiKey: "k" })).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
 });

@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { StoreError } from "../../../src/core/errors.ts";
 import { promptElement, promptText, replyLine } from "../../../src/models/prompt-text.ts";
 import { runs, seenInRuns } from "../../support/effort.ts";
 
@@ -62,7 +61,7 @@ describe("a text that enters a prompt", () => {
         throw cause;
       });
     expect(send).toThrow("The `redact` hook failed: it threw an error.");
-    expect(thrownBy(send)).toMatchObject({ code: "REDACT_FAILED", cause });
+    expect(send).toThrow(expect.objectContaining({ code: "REDACT_FAILED", cause }));
   });
 
   test.each([
@@ -72,7 +71,9 @@ describe("a text that enters a prompt", () => {
     ["a value of type number", 7],
   ])("does not leave where the hook returns %s", (kind, value) => {
     const send = () => promptText("x", () => value as unknown as string);
-    expect(thrownBy(send)).toMatchObject({ code: "REDACT_FAILED", details: { reason: `it returned ${kind}` } });
+    expect(send).toThrow(
+      expect.objectContaining({ code: "REDACT_FAILED", details: { reason: `it returned ${kind}` } }),
+    );
   });
 });
 
@@ -99,13 +100,3 @@ test("a text that a model wrote is one line, with what it copied escaped as it w
   );
   expect(replyLine("&amp;lt;")).toBe("&lt;");
 });
-
-function thrownBy(run: () => unknown): StoreError {
-  try {
-    run();
-  } catch (error) {
-    if (StoreError.is(error)) return error;
-    throw error;
-  }
-  throw new Error("nothing was thrown");
-}

@@ -39,6 +39,10 @@ describe("titleOf", () => {
     ["Implement the following plan:\n\n# Rename the lock of a session", "Rename the lock of a session"],
     ["I got this note on the whole of my work: I reckon the lease is lost.\nOil the lock", "Oil the lock"],
     ["Release notes: write them for the lock", "Release notes: write them for the lock"],
+    [
+      "When somebody forks a session in the browser, the lock of the parent is never released.",
+      "The lock of the parent is never released",
+    ],
     ["If the name has marks (dots, dashes), its lock is lost when it ends", "Its lock is lost when it ends"],
     [
       "if the lease is stale, take it over (and log it). Thanks a lot.",
@@ -50,24 +54,26 @@ describe("titleOf", () => {
       "<command-name>/plan</command-name><command-args>rename the lock of a session</command-args>",
       "Rename the lock of a session",
     ],
+    ["Ah I think the issue is that the lease is never renewed", "The lease is never renewed"],
+    ["I've successfully fixed the tide table of the lock gate", "Fixed the tide table of the lock gate"],
+    ["✅ Core fix: whole logs are stored now", "Core fix: whole logs are stored now"],
+    ["Yeah but it should list the steps of the crane", "It should list the steps of the crane"],
+    ["👍🏽 the gate opens at noon", "The gate opens at noon"],
+    [
+      "I remember now, the issue was that the lock of the parent was never released.",
+      "The lock of the parent was never released",
+    ],
+    ["...more [review comments](https://example.com/a/b) about `lock.go`", "More review comments about lock.go"],
   ])("of %j is what it says", (text, title) => {
     expect(titled([["user", text]])).toBe(title);
   });
 
-  test("is cut at a phrase, a clause or a word", () => {
-    const cut = (text: string) => titled([["user", text]]);
-    expect(cut("Move the clean command under session - it is the only command that nobody finds.")).toBe(
-      "Move the clean command under session",
-    );
-    expect(cut("Move the clean command under session because nobody finds the command where it is.")).toBe(
-      "Move the clean command under session",
-    );
-    expect(cut("When somebody forks a session in the browser, the lock of the parent is never released.")).toBe(
-      "The lock of the parent is never released",
-    );
-    expect(cut("Move the clean command under the session command of the command line program please")).toBe(
-      "Move the clean command under the session command…",
-    );
+  test.each([
+    ["session - it is the only command that nobody finds.", "session"],
+    ["session because nobody finds the command where it is.", "session"],
+    ["the session command of the command line program please", "the session command…"],
+  ])("is cut at a phrase, a clause or a word: … %s", (rest, kept) => {
+    expect(titled([["user", `Move the clean command under ${rest}`]])).toBe(`Move the clean command under ${kept}`);
   });
 
   test.each([
@@ -121,16 +127,6 @@ describe("titleOf", () => {
   });
 
   test.each([
-    ["Ah I think the issue is that the lease is never renewed", "The lease is never renewed"],
-    ["I've successfully fixed the tide table of the lock gate", "Fixed the tide table of the lock gate"],
-    ["✅ Core fix: whole logs are stored now", "Core fix: whole logs are stored now"],
-    ["Yeah but it should list the steps of the crane", "It should list the steps of the crane"],
-    ["👍🏽 the gate opens at noon", "The gate opens at noon"],
-  ])("begins with the matter: %s", (said, title) => {
-    expect(titled([["user", said]])).toBe(title);
-  });
-
-  test.each([
     "gate, err = s.openGate(lock, tide)",
     "⎿ PreToolUse hook failed with an exit",
     "✓ Installed the lamp (tide mode)",
@@ -146,15 +142,6 @@ describe("titleOf", () => {
     const text = `${"const a = 1;\n".repeat(36)}Oil each of the old lockgatehinges`;
     expect(titled([["user", text.slice(0, TITLE_TEXT_CHARS)]])).toBe("Oil each of the old");
     expect(titled([["user", text]])).toBe("Oil each of the old");
-  });
-
-  test("is not cut where the sentence has said nothing yet, and has no marks of links and lists", () => {
-    expect(titled([["user", "I remember now, the issue was that the lock of the parent was never released."]])).toBe(
-      "The lock of the parent was never released",
-    );
-    expect(titled([["user", "...more [review comments](https://example.com/a/b) about `lock.go`"]])).toBe(
-      "More review comments about lock.go",
-    );
   });
 
   test("does not end with a little word before the cut", () => {

@@ -3,18 +3,6 @@ import { expect, test } from "vitest";
 import { WordTable } from "../../../src/models/word-table.ts";
 import { runs, seenIn } from "../../support/effort.ts";
 
-const SAID = "Lock the LOCK, unlock";
-
-test("knows a word again wherever it stands, in either case", () => {
-  const table = new WordTable();
-  expect(table.add(SAID, 0, 4)).toBe(0);
-  expect(table.add(SAID, 5, 8)).toBe(1);
-  expect(table.add(SAID, 9, 13)).toBe(0);
-  expect(table.add("lock", 0, 4)).toBe(0);
-  expect([table.indexOf(SAID, 17, 21), table.indexOf(SAID, 15, 21)]).toEqual([0, -1]);
-  expect(table.size).toBe(2);
-});
-
 test("gives the FNV-1a hash of a word in lower case", () => {
   const table = new WordTable();
   // http://www.isthe.com/chongo/tech/comp/fnv: of "foobar" 0xbf9cf968.

@@ -6,14 +6,6 @@ import { runs, seenInRuns } from "../../support/effort.ts";
 
 describe("words", () => {
   test.each([
-    ["prose, without stop words and case", "The Lock is released, and we RETRY.", ["lock", "released", "retry"]],
-    [
-      "a path: the whole, its base name, the pieces",
-      "src/fooBar.ts",
-      ["src/foobar.ts", "foobar.ts", "src", "foo", "bar", "ts"],
-    ],
-    ["humps and acronyms", "parseHTTPBody", ["parsehttpbody", "parse", "http", "body"]],
-    ["underscores", "foo_bar __init__", ["foo_bar", "foo", "bar", "init"]],
     ["hyphens and versions", "union-find v2.41", ["union-find", "union", "find", "v2.41", "v2", "41"]],
     ["a Windows path, without its drive", "C:\\tmp\\x.log", ["tmp\\x.log", "x.log", "tmp", "log"]],
     ["contractions and possessives", "don't it's user’s", ["user"]],
@@ -30,10 +22,6 @@ describe("words", () => {
 
   test.each(["", "a I", "… -- !!", "\u0000\u0007", "🎉👍", "\ud800"])("finds none in %j", (text) => {
     expect(words(text)).toEqual([]);
-  });
-
-  test("keeps repeats and order", () => {
-    expect(words("retry lock retry")).toEqual(["retry", "lock", "retry"]);
   });
 
   test("drops runs too long to be words, and keeps what stands around them", () => {
@@ -101,11 +89,6 @@ test("finds in ASCII, alone or among other letters, what the rules find", () => 
 describe("isStopWord", () => {
   test("knows function words and the halves of contractions, and nothing that names a thing", () => {
     expect(["the", "would", "don", "ve"].map((word) => isStopWord(word))).toEqual([true, true, true, true]);
-    expect(["lock", "retry", "state", "constructor"].map((word) => isStopWord(word))).toEqual([
-      false,
-      false,
-      false,
-      false,
-    ]);
+    expect(["lock", "retry", "state", "constructor"].filter((word) => isStopWord(word))).toEqual([]);
   });
 });

@@ -1,18 +1,15 @@
-import { mkdirSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { hookLine } from "../../../src/setup/hook-lines.ts";
 import { ownProgram, shellLine } from "../../../src/setup/own-command.ts";
 import { temporaryFolder } from "../../support/temporary-store.ts";
+import { put } from "../importers/read.ts";
 
 const NPX = ["npx", "-y", "--allow-scripts=better-sqlite3", "coppice"];
 
 function folderWith(...paths: string[]): string {
   const folder = temporaryFolder();
-  for (const path of paths) {
-    mkdirSync(dirname(join(folder, path)), { recursive: true });
-    writeFileSync(join(folder, path), "");
-  }
+  for (const path of paths) put(join(folder, path), "");
   return folder;
 }
 
@@ -51,21 +48,12 @@ test("a line for a shell quotes what needs it", () => {
 });
 
 test.each([
-  [
-    "claude-code",
-    "'C:/Program Files/web/node_modules/.bin/coppice' hook prompt --agent claude-code --db 'D:\\it'\\''s mine\\a.db'",
-  ],
-  [
-    "gemini-cli",
-    "& 'C:\\Program Files\\web\\node_modules\\.bin\\coppice.cmd' hook prompt --agent gemini-cli --db 'D:\\it''s mine\\a.db'",
-  ],
-  [
-    "codex",
-    '"C:\\Program Files\\web\\node_modules\\.bin\\coppice.cmd" hook prompt --agent codex --db "D:\\it\'s mine\\a.db"',
-  ],
-])("on Windows, the hook of %s is quoted for the shell that runs it", (agent, line) => {
-  const link = "C:\\Program Files\\web\\node_modules\\.bin\\coppice.cmd";
-  const command = { program: [link], store: ["--db", "D:\\it's mine\\a.db"] };
+  ["claude-code", "'C:/Web Apps/bin/coppice'", "'D:\\it'\\''s mine\\a.db'"],
+  ["gemini-cli", "& 'C:\\Web Apps\\bin\\coppice.cmd'", "'D:\\it''s mine\\a.db'"],
+  ["codex", '"C:\\Web Apps\\bin\\coppice.cmd"', '"D:\\it\'s mine\\a.db"'],
+])("on Windows, the hook of %s is quoted for the shell that runs it", (agent, program, store) => {
+  const command = { program: ["C:\\Web Apps\\bin\\coppice.cmd"], store: ["--db", "D:\\it's mine\\a.db"] };
+  const line = `${program} hook prompt --agent ${agent} --db ${store}`;
   expect(hookLine(command, "prompt", agent, "win32")).toBe(line);
   const plain = { program: ["coppice"], store: ["--db", "D:\\a.db"] };
   const db = agent === "claude-code" ? "'D:\\a.db'" : "D:\\a.db";

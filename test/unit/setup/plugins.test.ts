@@ -1,10 +1,11 @@
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test, vi } from "vitest";
 import type { OwnCommand } from "../../../src/setup/own-command.ts";
 import { AGENTS } from "../../../src/setup/targets.ts";
 import { temporaryFolder } from "../../support/temporary-store.ts";
+import { put } from "../importers/read.ts";
 
 /** Answers what it was asked. */
 const ANSWERING = `#!/usr/bin/env node
@@ -13,23 +14,20 @@ const [, , , event, , agent] = process.argv;
 console.log(JSON.stringify({ text: [event, agent, input.session_id, input.prompt].filter(Boolean).join(" ") }));
 `;
 
+function executable(path: string, program: string): string {
+  chmodSync(put(path, program), 0o755);
+  return path;
+}
+
 /** Imports the plugin that setup writes for an agent. */
-async function pluginOf(
-  name: string,
-  program: string,
-  called: Partial<OwnCommand> = {},
-): Promise<Record<string, unknown>> {
+async function pluginOf(name: string, program: string, called: Partial<OwnCommand> = {}) {
   const home = temporaryFolder();
-  const coppice = join(home, "coppice.cjs");
-  writeFileSync(coppice, program);
-  chmodSync(coppice, 0o755);
+  const coppice = executable(join(home, "coppice.cjs"), program);
   const target = AGENTS.find((agent) => agent.name === name)!;
   const [edit] = target.edits({ env: {}, platform: "linux", home }, { program: [coppice], store: [], ...called });
-  const file = join(home, "plugin", "plugin.mjs");
-  mkdirSync(join(home, "plugin"));
-  writeFileSync(file, edit!.insertionInto("")!.text);
-  expect(readFileSync(file, "utf8")).toContain("setup --undo");
-  return import(pathToFileURL(file).href);
+  const { text } = edit!.insertionInto("")!;
+  expect(text).toContain("setup --undo");
+  return import(pathToFileURL(put(join(home, "plugin", "plugin.mjs"), text)).href);
 }
 
 type Hooks = Record<string, (...values: unknown[]) => Promise<unknown>>;
@@ -48,8 +46,12 @@ describe("the plugin of opencode", () => {
     info: { id, role, sessionID: "s1" },
     parts: [{ type: "text", text }],
   });
-  const textsOf = (messages: readonly Message[]): string[] =>
-    messages.map(({ parts }) => parts.map(({ text }) => text).join("|"));
+  /** The texts of a request with these messages, after the plugin has seen it. */
+  async function requested(hooks: Hooks, ...history: Message[]): Promise<string[]> {
+    const messages = structuredClone(history);
+    await hooks["experimental.chat.messages.transform"]!({}, { messages });
+    return messages.map(({ parts }) => parts.map(({ text }) => text).join("|"));
+  }
 
   async function hooksWith(program: string, called: Partial<OwnCommand> = {}): Promise<Hooks> {
     const { Coppice } = (await pluginOf("opencode", program, called)) as { Coppice: (about: object) => Promise<Hooks> };
@@ -62,39 +64,27 @@ describe("the plugin of opencode", () => {
 
   test("adds to requests what Coppice says, and the same again to later ones", async () => {
     const hooks = await hooksWith(ANSWERING);
-    const history = () => [
-      message("m1", "user", "first"),
-      message("m2", "assistant", "yes"),
-      message("m3", "user", "next"),
-    ];
-    await say(hooks, history()[0]!);
-    const first = history().slice(0, 1);
-    await hooks["experimental.chat.messages.transform"]!({}, { messages: first });
-    expect(textsOf(first)).toEqual(["session-start opencode s1\n\nprompt opencode s1 first|first"]);
-    await say(hooks, history()[2]!);
-    const later = history();
-    await hooks["experimental.chat.messages.transform"]!({}, { messages: later });
-    expect(textsOf(later)).toEqual([textsOf(first)[0], "yes", "prompt opencode s1 next|next"]);
+    const [first, next] = [message("m1", "user", "first"), message("m3", "user", "next")];
+    const started = "session-start opencode s1\n\nprompt opencode s1 first|first";
+    await say(hooks, first);
+    expect(await requested(hooks, first)).toEqual([started]);
+    await say(hooks, next);
+    const later = await requested(hooks, first, message("m2", "assistant", "yes"), next);
+    expect(later).toEqual([started, "yes", "prompt opencode s1 next|next"]);
   });
 
   test("says in a compaction what must survive, and brings it back after it", async () => {
     const hooks = await hooksWith(ANSWERING);
-    const output = { context: [] as string[] };
-    await hooks["experimental.session.compacting"]!({ sessionID: "s1" }, output);
-    expect(output.context).toEqual(["before-compaction opencode s1"]);
+    expect(await compacting(hooks)).toEqual(["before-compaction opencode s1"]);
     await hooks.event!({ event: { type: "session.compacted", properties: { sessionID: "s1" } } });
-    const messages = [message("m9", "user", "go on")];
-    await hooks["experimental.chat.messages.transform"]!({}, { messages });
-    expect(textsOf(messages)).toEqual(["after-compaction opencode s1|go on"]);
+    expect(await requested(hooks, message("m9", "user", "go on"))).toEqual(["after-compaction opencode s1|go on"]);
   });
 
   test("says nothing to subagents, and adds the server unless there is one", async () => {
     const hooks = await hooksWith(ANSWERING);
     await hooks.event!({ event: { type: "session.created", properties: { info: { id: "s1", parentID: "s0" } } } });
     await say(hooks, message("m1", "user", "first"));
-    const messages = [message("m1", "user", "first")];
-    await hooks["experimental.chat.messages.transform"]!({}, { messages });
-    expect(textsOf(messages)).toEqual(["first"]);
+    expect(await requested(hooks, message("m1", "user", "first"))).toEqual(["first"]);
     const config = { mcp: { coppice: "mine" } };
     await hooks.config!(config);
     expect(config).toEqual({ mcp: { coppice: "mine" } });
@@ -123,9 +113,8 @@ setTimeout(() => process.stdout.write(bytes.subarray(10)), 300);
   });
 
   test("quotes each word for the shell of Windows", async () => {
-    const shell = join(temporaryFolder(), "shell.cjs");
-    writeFileSync(shell, "#!/usr/bin/env node\nconsole.log(JSON.stringify({ text: process.argv.at(-1) }));\n");
-    chmodSync(shell, 0o755);
+    const program = "#!/usr/bin/env node\nconsole.log(JSON.stringify({ text: process.argv.at(-1) }));\n";
+    const shell = executable(join(temporaryFolder(), "shell.cjs"), program);
     const called = { program: ["C:\\a b\\coppice.cmd"], store: ["--db", "C:\\c d.db"] };
     const hooks = await hooksWith(ANSWERING, called);
     vi.stubEnv("comspec", shell);
@@ -145,10 +134,8 @@ setTimeout(() => process.stdout.write(bytes.subarray(10)), 300);
     "changes nothing if Coppice does not answer: %j",
     async (program) => {
       const hooks = await hooksWith(program);
-      const messages = [message("m1", "user", "first")];
-      await say(hooks, messages[0]!);
-      await hooks["experimental.chat.messages.transform"]!({}, { messages });
-      expect(textsOf(messages)).toEqual(["first"]);
+      await say(hooks, message("m1", "user", "first"));
+      expect(await requested(hooks, message("m1", "user", "first"))).toEqual(["first"]);
     },
   );
 });

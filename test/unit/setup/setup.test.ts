@@ -1,14 +1,5 @@
-import {
-  chmodSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { dirname, join } from "node:path";
+import { chmodSync, readdirSync, readFileSync, readlinkSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Machine } from "../../../src/core/data-folder.ts";
 import { dataFolder } from "../../../src/core/data-folder.ts";
@@ -19,6 +10,7 @@ import type { Target } from "../../../src/setup/target.ts";
 import { AGENTS } from "../../../src/setup/targets.ts";
 import { watchService } from "../../../src/setup/watch-service.ts";
 import { temporaryFolder } from "../../support/temporary-store.ts";
+import { put } from "../importers/read.ts";
 
 const COMMAND: OwnCommand = { program: ["coppice"], store: [] };
 const TARGETS = [...AGENTS, watchService("linux")!, watchService("darwin")!];
@@ -35,12 +27,9 @@ const OWN: Readonly<Record<string, string>> = {
   ".pi/agent/models.json": "{}",
 };
 
-function machineWith(files: Readonly<Record<string, string>> = {}): Machine {
+function machineWith(files: Readonly<Record<string, string | Uint8Array>> = {}): Machine {
   const home = temporaryFolder();
-  for (const [path, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(home, path)), { recursive: true });
-    writeFileSync(join(home, path), text);
-  }
+  for (const [path, text] of Object.entries(files)) put(join(home, path), text);
   return { env: {}, platform: "linux", home };
 }
 
@@ -55,15 +44,16 @@ function treeOf({ home }: Machine): string[] {
     .sort();
 }
 
+const setUp = (machine: Machine, target: Target, command = COMMAND) => run(machine, target, command);
+const undo = (machine: Machine, target: Target) => run(machine, target, undefined);
+
+/** Fails unless a machine is as it was before setup. The folder where Coppice keeps its store stays. */
+function expectAsBefore(machine: Machine, before: readonly string[]): void {
+  const isDataFolder = (entry: string) => / \d+ $/.test(entry) && /\.local(\/share(\/coppice)?)? /.test(entry);
+  expect(treeOf(machine).filter((entry) => !isDataFolder(entry))).toEqual(before);
+}
+
 /** Each call is a run of its own. Returns how many files changed. */
-function setUp(machine: Machine, target: Target, command = COMMAND): number {
-  return run(machine, target, command);
-}
-
-function undo(machine: Machine, target: Target): number {
-  return run(machine, target, undefined);
-}
-
 function run(machine: Machine, target: Target, command: OwnCommand | undefined): number {
   const files = new WrittenFiles(dataFolder(machine));
   const edits = command === undefined ? [] : target.edits(machine, command);
@@ -72,6 +62,8 @@ function run(machine: Machine, target: Target, command: OwnCommand | undefined):
   return changes.filter(({ before, after }) => before !== after).length;
 }
 
+const notUsable = (named = "") =>
+  expect.objectContaining({ code: "FILE_NOT_USABLE", message: expect.stringContaining(named) });
 const agent = (name: string): Target => AGENTS.find((one) => one.name === name)!;
 const textOf = (machine: Machine, path: string): string => readFileSync(join(machine.home, path), "utf8");
 
@@ -89,7 +81,7 @@ describe.each(TARGETS.map((target, index) => [`${target.name} ${index}`, target]
     expect(treeOf(machine)).toEqual(written);
     expect(new WrittenFiles(dataFolder(machine)).hasAllOf(target.name)).toBe(true);
     undo(machine, target);
-    expect(treeOf(machine).filter((entry) => !isDataFolder(entry))).toEqual(before);
+    expectAsBefore(machine, before);
   });
 
   test("replaces what an earlier setup wrote", () => {
@@ -103,7 +95,7 @@ describe.each(TARGETS.map((target, index) => [`${target.name} ${index}`, target]
     const withoutRecord = (entries: string[]): string[] => entries.filter((entry) => !entry.includes("setup.json"));
     expect(withoutRecord(named(machine))).toEqual(withoutRecord(named(fresh)));
     undo(machine, target);
-    expect(treeOf(machine).filter((entry) => !isDataFolder(entry))).toEqual(before);
+    expectAsBefore(machine, before);
   });
 
   test("names the command and no version", () => {
@@ -118,18 +110,9 @@ test("Gemini CLI fires the hook for compressions when the user asks for one, and
   const machine = machineWith();
   setUp(machine, agent("gemini-cli"));
   const { hooks } = JSON.parse(textOf(machine, ".gemini/extensions/coppice/hooks/hooks.json"));
-  expect(hooks.PreCompress).toEqual([
-    {
-      matcher: "manual",
-      hooks: [expect.objectContaining({ command: "coppice hook before-compaction --agent gemini-cli" })],
-    },
-  ]);
+  const hook = expect.objectContaining({ command: "coppice hook before-compaction --agent gemini-cli" });
+  expect(hooks.PreCompress).toEqual([{ matcher: "manual", hooks: [hook] }]);
 });
-
-/** The folder where Coppice keeps its store stays. */
-function isDataFolder(entry: string): boolean {
-  return / \d+ $/.test(entry) && /\.local(\/share(\/coppice)?)? /.test(entry);
-}
 
 describe("files that others write too", () => {
   test("keep what came later, before and after what setup wrote", () => {
@@ -159,15 +142,13 @@ describe("files that others write too", () => {
     const path = join(machine.home, ".pi", "agent", "extensions", "coppice.ts");
     writeFileSync(path, `${readFileSync(path, "utf8").slice(0, -3)}// mine`);
     const before = treeOf(machine);
-    const refusal = expect.objectContaining({ code: "FILE_NOT_USABLE", message: expect.stringContaining(path) });
-    expect(() => undo(machine, agent("pi"))).toThrow(refusal);
-    expect(() => setUp(machine, agent("pi"))).toThrow(refusal);
+    for (const act of [undo, setUp]) expect(() => act(machine, agent("pi"))).toThrow(notUsable(path));
     expect(treeOf(machine)).toEqual(before);
   });
 
   test("of the same name are not replaced", () => {
     const machine = machineWith({ ".config/opencode/plugin/coppice.js": "// mine" });
-    expect(() => setUp(machine, agent("opencode"))).toThrow(expect.objectContaining({ code: "FILE_NOT_USABLE" }));
+    expect(() => setUp(machine, agent("opencode"))).toThrow(notUsable());
   });
 
   test("are recognized after the list of what was written was lost", () => {
@@ -187,9 +168,9 @@ describe("files that others write too", () => {
     symlinkSync(join(machine.home, "dotfiles", "config.toml"), join(machine.home, ".codex", "config.toml"));
     const before = treeOf(machine);
     setUp(machine, agent("codex"));
-    expect(textOf(machine, "dotfiles/config.toml")).toContain("coppice mcp".slice(0, 7));
+    expect(textOf(machine, "dotfiles/config.toml")).toContain("coppice");
     undo(machine, agent("codex"));
-    expect(treeOf(machine).filter((entry) => !isDataFolder(entry))).toEqual(before);
+    expectAsBefore(machine, before);
   });
 
   test("keep permissions that a new file would not get", () => {
@@ -199,7 +180,7 @@ describe("files that others write too", () => {
     setUp(machine, agent("codex"));
     expect(statSync(join(machine.home, ".codex", "config.toml")).mode & 0o777).toBe(0o666);
     undo(machine, agent("codex"));
-    expect(treeOf(machine).filter((entry) => !isDataFolder(entry))).toEqual(before);
+    expectAsBefore(machine, before);
   });
 
   test("keep what was written while setup asked", () => {
@@ -215,24 +196,19 @@ describe("files that others write too", () => {
     const machine = machineWith({ ".codex/x": "", ".pi/agent/x": "" });
     symlinkSync(join(machine.home, "none", "none"), join(machine.home, path));
     const name = path.startsWith(".codex") ? "codex" : "pi";
-    expect(() => setUp(machine, agent(name))).toThrow(expect.objectContaining({ code: "FILE_NOT_USABLE" }));
+    expect(() => setUp(machine, agent(name))).toThrow(notUsable());
     expect(readlinkSync(join(machine.home, path))).toBe(join(machine.home, "none", "none"));
   });
 
   test.each(["", "{}", '{"files": 1'])("are not touched if the list of what was written is damaged: %j", (list) => {
     const machine = machineWith();
-    mkdirSync(dataFolder(machine), { recursive: true });
-    writeFileSync(join(dataFolder(machine), "setup.json"), list);
-    expect(() => setUp(machine, agent("pi"))).toThrow(
-      expect.objectContaining({ code: "FILE_NOT_USABLE", message: expect.stringContaining("setup.json") }),
-    );
+    put(join(dataFolder(machine), "setup.json"), list);
+    expect(() => setUp(machine, agent("pi"))).toThrow(notUsable("setup.json"));
   });
 
   test("that are no UTF-8 are refused", () => {
-    const machine = machineWith();
-    mkdirSync(join(machine.home, ".codex"));
-    writeFileSync(join(machine.home, ".codex", "config.toml"), Buffer.from([0x23, 0xff, 0x0a]));
-    expect(() => setUp(machine, agent("codex"))).toThrow(expect.objectContaining({ code: "FILE_NOT_USABLE" }));
+    const machine = machineWith({ ".codex/config.toml": Buffer.from([0x23, 0xff, 0x0a]) });
+    expect(() => setUp(machine, agent("codex"))).toThrow(notUsable());
   });
 });
 
@@ -262,11 +238,8 @@ describe("codex", () => {
 test("Claude Code gets no second server", () => {
   const machine = machineWith({ ".claude.json": '{"mcpServers":{"coppice":{"command":"mine"}}}' });
   setUp(machine, agent("claude-code"));
-  expect(readdirSync(join(machine.home, ".claude", "skills", "coppice")).sort()).toEqual([
-    ".claude-plugin",
-    "hooks",
-    "skills",
-  ]);
+  const written = readdirSync(join(machine.home, ".claude", "skills", "coppice"));
+  expect(written.sort()).toEqual([".claude-plugin", "hooks", "skills"]);
 });
 
 describe("mcp.json of VS Code", () => {
@@ -291,7 +264,7 @@ describe("mcp.json of VS Code", () => {
 
   test.each(["[]", '{"servers": []}', "nonsense"])("is refused if there is no place: %j", (text) => {
     const machine = machineWith({ ".config/Code/User/mcp.json": text });
-    expect(() => setUp(machine, agent("vscode"))).toThrow(expect.objectContaining({ code: "FILE_NOT_USABLE" }));
+    expect(() => setUp(machine, agent("vscode"))).toThrow(notUsable());
   });
 
   test("keeps a server that the person added", () => {

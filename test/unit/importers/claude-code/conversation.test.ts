@@ -26,23 +26,6 @@ describe("an assistant message", () => {
     ]);
   });
 
-  test("has each call before its result, whenever it was answered", async () => {
-    const lines = [
-      assistant("a1", "m", [call("t1")]),
-      user("r1", [result("t1")]),
-      user("n", "a skill's text", { isMeta: true }),
-      assistant("a2", "m", [call("t2")]),
-      user("r2", [result("t2")]),
-    ];
-    expect(await outlineOf(lines)).toEqual([
-      "a1 assistant: >t1",
-      "r1 tool: <t1",
-      "n user: a skill's text",
-      "a2 assistant: >t2",
-      "r2 tool: <t2",
-    ]);
-  });
-
   test("with a thought knows its lines, the first one's place, and the usage and stop reason of the last", async () => {
     const usage = (output_tokens: number) => ({ model: "claude", usage: { output_tokens } });
     const about = {

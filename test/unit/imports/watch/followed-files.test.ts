@@ -1,4 +1,4 @@
-import { appendFileSync, writeFileSync } from "node:fs";
+import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ImportRun } from "../../../../src/imports/import-run.ts";
@@ -6,14 +6,14 @@ import { FollowedFiles } from "../../../../src/imports/watch/followed-files.ts";
 import type { Store } from "../../../../src/index.ts";
 import { internalsOf } from "../../../../src/session/opened-store.ts";
 import { openedStore, temporaryFolder } from "../../../support/temporary-store.ts";
+import { assistant, user } from "../../importers/claude-code/lines.ts";
+import { jsonLines, put } from "../../importers/read.ts";
 
 const MINUTE_MS = 60 * 1_000;
 
-const line = (uuid: string, type: string, content: unknown) =>
-  `${JSON.stringify({ sessionId: "s", cwd: "/work/web", uuid, type, message: { id: "m", role: type, content } })}\n`;
-
-const PROMPT = line("u1", "user", "Build it");
-const THOUGHT = line("u2", "assistant", [{ type: "thinking", thinking: "How?", signature: "x" }]);
+const about = { sessionId: "s", cwd: "/work/web" };
+const PROMPT = jsonLines([user("u1", "Build it", about)]);
+const THOUGHT = jsonLines([assistant("u2", "m", [{ type: "thinking", thinking: "How?", signature: "x" }], about)]);
 
 /** The files of a new watch over one transcript. */
 function followed(store: Store, path: string): FollowedFiles {
@@ -25,17 +25,15 @@ function followed(store: Store, path: string): FollowedFiles {
 
 function scene(content: string) {
   const folder = temporaryFolder();
-  const path = join(folder, "s.jsonl");
-  writeFileSync(path, content);
+  const path = put(join(folder, "s.jsonl"), content);
   const store = openedStore(join(folder, "agent.db"));
   return { path, store, files: followed(store, path) };
 }
 
-const rolesIn = (store: Store) =>
-  store
-    .resume("s")
-    .messages()
-    .map(({ role }) => role);
+const rolesIn = (store: Store) => {
+  const messages = store.resume("s").messages();
+  return messages.map(({ role }) => role);
+};
 
 describe("a followed file", () => {
   test("is visited once more after ten quiet minutes, and then holds nothing back", async () => {
@@ -57,8 +55,8 @@ describe("a followed file", () => {
     await files.visit(path, nowMs);
     const other = join(path, "..", "other.jsonl");
     for (let index = 0; index < 33; index++) {
-      const name = other.replace("other", `other-${index}`);
-      writeFileSync(name, `${JSON.stringify({ session: `o${index}`, role: "user", content: "one" })}\n`);
+      const content = jsonLines([{ session: `o${index}`, role: "user", content: "one" }]);
+      const name = put(other.replace("other", `other-${index}`), content);
       files.add(name, false);
       await files.visit(name, nowMs);
     }

@@ -1,12 +1,12 @@
-import { appendFileSync, renameSync, rmSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
+import { appendFileSync, renameSync, rmSync, truncateSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { GrowingFile } from "../../../../src/imports/watch/growing-file.ts";
 import { temporaryFolder } from "../../../support/temporary-store.ts";
+import { put } from "../../importers/read.ts";
 
 function growing(content: string) {
-  const path = join(temporaryFolder(), "file.jsonl");
-  writeFileSync(path, content);
+  const path = put(join(temporaryFolder(), "file.jsonl"), content);
   const file = new GrowingFile(path);
   const look = async () => {
     let text = "";
@@ -55,28 +55,19 @@ describe("a growing file", () => {
   });
 
   test.each<[string, (path: string) => void]>([
-    [
-      "another was put in its place",
-      (path) => {
-        writeFileSync(`${path}.new`, "one\ntwo\nthree\n");
-        renameSync(`${path}.new`, path);
-      },
-    ],
+    ["another was put in its place", (path) => renameSync(put(`${path}.new`, "one\ntwo\nthree\n"), path)],
     [
       "it was deleted and made anew",
       (path) => {
         rmSync(path);
-        writeFileSync(path, "uno\ndos\ntres\n");
+        put(path, "uno\ndos\ntres\n");
       },
     ],
     ["it was cut back", (path) => truncateSync(path, 4)],
-    ["it was cut back and has grown past where it was", (path) => writeFileSync(path, "uno\ndos\ntres\n")],
+    ["it was cut back and has grown past where it was", (path) => void put(path, "uno\ndos\ntres\n")],
     [
       "it was written anew, as long as it was",
-      (path) => {
-        writeFileSync(path, "uno\ndos\n");
-        utimesSync(path, new Date(), new Date(Date.now() + 5_000));
-      },
+      (path) => utimesSync(put(path, "uno\ndos\n"), new Date(), new Date(Date.now() + 5_000)),
     ],
   ])("is another where %s, and nothing of that is read", async (_, change) => {
     const { path, look } = growing("one\ntwo\n");

@@ -1,14 +1,4 @@
-import {
-  appendFileSync,
-  cpSync,
-  mkdirSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  truncateSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
+import { appendFileSync, cpSync, mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
@@ -20,15 +10,21 @@ import { hang, scriptedEmbedder } from "../../../support/scripted-embedder.ts";
 import { scriptedSummarizer } from "../../../support/scripted-summarizer.ts";
 import { openedStore, temporaryFolder, temporaryStore } from "../../../support/temporary-store.ts";
 import { startWatch } from "../../../support/watching.ts";
+import { assistant, user } from "../../importers/claude-code/lines.ts";
+import { jsonLines, put, textsOf } from "../../importers/read.ts";
 
-const line = (session: string, content: string) => `${JSON.stringify({ session, role: "user", content })}\n`;
+const line = (session: string, content: string) => jsonLines([{ session, role: "user", content }]);
+
+/** Lines of a session that are worth a summary. */
+const longLines = (count: number) =>
+  Array.from({ length: count }, (_, index) => line("a", `What of part ${index}? ${"The part fits. ".repeat(40)}`)).join(
+    "",
+  );
+
+const longAgo = new Date(Date.now() - 2 * 24 * 60 * 60 * 1_000);
 
 function wordsIn(store: Store, sessionId: string): string[] {
-  if (!store.sessionIds({ prefix: sessionId }).includes(sessionId)) return [];
-  return store
-    .resume(sessionId)
-    .messages()
-    .map(({ text }) => text);
+  return store.sessionIds({ prefix: sessionId }).includes(sessionId) ? textsOf(store, sessionId) : [];
 }
 
 interface Scene {
@@ -40,24 +36,11 @@ interface Scene {
 /** A folder with a transcript of one line. */
 function scene(options: OpenOptions = {}): Scene {
   const folder = join(temporaryFolder(), "transcripts");
-  mkdirSync(folder);
-  const file = join(folder, "a.jsonl");
-  writeFileSync(file, line("a", "one"));
+  const file = put(join(folder, "a.jsonl"), line("a", "one"));
   return { folder, file, store: openedStore(join(folder, "..", "agent.db"), options) };
 }
 
 describe("a watch", () => {
-  test("imports what exists, and then each line as it is written", async () => {
-    const { folder, file, store } = scene();
-    const { until, newCount } = await startWatch(store, [folder]);
-    expect(wordsIn(store, "a")).toEqual(["one"]);
-    appendFileSync(file, line("a", "two"));
-    await until("two", () => newCount() === 2);
-    appendFileSync(file, line("a", "three") + line("a", "four"));
-    await until("four", () => newCount() === 4);
-    expect(wordsIn(store, "a")).toEqual(["one", "two", "three", "four"]);
-  });
-
   test("waits for the end of a line, but not for a line feed after a complete one", async () => {
     const { folder, file, store } = scene();
     const { events, until, newCount } = await startWatch(store, [folder]);
@@ -85,20 +68,8 @@ describe("a watch", () => {
   });
 
   test.each<[string, (file: string) => void]>([
-    [
-      "is put in its place",
-      (file) => {
-        writeFileSync(`${file}.new`, line("a", "one") + line("a", "two"));
-        renameSync(`${file}.new`, file);
-      },
-    ],
-    [
-      "is written over it",
-      (file) => {
-        truncateSync(file, 0);
-        writeFileSync(file, line("a", "one") + line("a", "two"));
-      },
-    ],
+    ["is put in its place", (file) => renameSync(put(`${file}.new`, line("a", "one") + line("a", "two")), file)],
+    ["is written over it", (file) => void put(file, line("a", "one") + line("a", "two"))],
   ])("goes on with a file that %s", async (_, replace) => {
     const { folder, file, store } = scene();
     const { until, newCount } = await startWatch(store, [folder]);
@@ -119,37 +90,22 @@ describe("a watch", () => {
       if (progress.phase === "read") told.push([progress.path, progress.doneCount / progress.totalCount]);
     };
     await new WatchRun(store, { paths: [folder], onProgress }).once();
-    expect(new Map(told)).toEqual(
-      new Map([
-        [newer, 0],
-        [file, 0.5],
-      ]),
-    );
-  });
-
-  test("reads the other folders if the first one is not there", async () => {
-    const { folder, store } = scene();
-    await new WatchRun(store, { paths: [join(folder, "..", "missing"), folder] }).once();
-    expect(wordsIn(store, "a")).toEqual(["one"]);
+    expect(Object.fromEntries(told)).toEqual({ [newer]: 0, [file]: 0.5 });
   });
 
   test("notices folders that are created, deleted and created again, including the watched ones", async () => {
     const { folder, store } = scene();
     const later = join(folder, "..", "later", "place");
     const { until, newCount } = await startWatch(store, [folder, later]);
-    mkdirSync(join(folder, "x", "y"), { recursive: true });
-    writeFileSync(join(folder, "x", "y", "b.jsonl"), line("b", "one"));
+    put(join(folder, "x", "y", "b.jsonl"), line("b", "one"));
     await until("a new folder", () => newCount() === 2);
-    mkdirSync(later, { recursive: true });
-    writeFileSync(join(later, "c.jsonl"), line("c", "one"));
+    put(join(later, "c.jsonl"), line("c", "one"));
     await until("a place that was not there", () => newCount() === 3);
     rmSync(join(later, ".."), { recursive: true });
     rmSync(folder, { recursive: true });
-    mkdirSync(folder);
-    writeFileSync(join(folder, "d.jsonl"), line("d", "one"));
+    put(join(folder, "d.jsonl"), line("d", "one"));
     await until("a folder that has returned", () => newCount() === 4);
-    mkdirSync(later, { recursive: true });
-    writeFileSync(join(later, "e.jsonl"), line("e", "one"));
+    put(join(later, "e.jsonl"), line("e", "one"));
     await until("a place that has returned", () => newCount() === 5);
     renameSync(folder, `${folder}.away`);
     writeFileSync(join(`${folder}.away`, "f.jsonl"), line("f", "one"));
@@ -167,9 +123,8 @@ describe("a watch", () => {
     await until("a file in a named folder", () => newCount() === 1);
     const other = temporaryStore();
     const all = await startWatch(other, [folder]);
-    mkdirSync(join(workspace, "new"));
-    writeFileSync(join(workspace, "new", "c.jsonl"), line("c", "one"));
-    writeFileSync(join(folder, "d.jsonl"), line("d", "one"));
+    put(join(workspace, "new", "c.jsonl"), line("c", "one"));
+    put(join(folder, "d.jsonl"), line("d", "one"));
     await all.until("a file beside", () => wordsIn(other, "d").length === 1);
     expect(wordsIn(other, "c")).toEqual([]);
   });
@@ -177,10 +132,8 @@ describe("a watch", () => {
   test("follows links to files and to folders", async () => {
     const { folder, store } = scene();
     const elsewhere = join(folder, "..", "elsewhere");
-    mkdirSync(join(elsewhere, "sub"), { recursive: true });
-    const [file, inFolder] = [join(elsewhere, "x.jsonl"), join(elsewhere, "sub", "y.jsonl")];
-    writeFileSync(file, line("x", "one"));
-    writeFileSync(inFolder, line("y", "one"));
+    const file = put(join(elsewhere, "x.jsonl"), line("x", "one"));
+    const inFolder = put(join(elsewhere, "sub", "y.jsonl"), line("y", "one"));
     symlinkSync(file, join(folder, "link.jsonl"));
     symlinkSync(join(elsewhere, "sub"), join(folder, "sub"));
     symlinkSync(folder, join(folder, "loop"));
@@ -230,32 +183,22 @@ describe("a watch", () => {
 
   test("holds nothing back of a file that was abandoned in the middle of a turn", async () => {
     const { folder, store } = scene();
-    const session = { sessionId: "s", cwd: "/work/web", version: "2.0.0" };
-    const say = (uuid: string, type: string, content: unknown, more = {}) =>
-      `${JSON.stringify({ ...session, uuid, type, message: { role: type, content, ...more } })}\n`;
-    const turn =
-      say("u1", "user", "Build it") +
-      say("u2", "assistant", [{ type: "thinking", thinking: "How?", signature: "x" }], { id: "msg_1" });
-    const left = join(folder, "left.jsonl");
-    writeFileSync(left, turn);
-    const old = join(folder, "old.jsonl");
-    writeFileSync(old, turn.replaceAll('"s"', '"t"'));
-    const uncut = join(folder, "uncut.jsonl");
-    writeFileSync(uncut, line("cut", "one").slice(0, -1));
-    const document = join(folder, "document.json");
+    const about = { sessionId: "s", cwd: "/work/web", version: "2.0.0" };
+    const thought = [{ type: "thinking", thinking: "How?", signature: "x" }];
+    const turn = jsonLines([user("u1", "Build it", about), assistant("u2", "msg_1", thought, about)]);
+    const left = put(join(folder, "left.jsonl"), turn);
+    const old = put(join(folder, "old.jsonl"), turn.replaceAll('"s"', '"t"'));
+    const uncut = put(join(folder, "uncut.jsonl"), line("cut", "one").slice(0, -1));
     const call = { id: "c1", type: "function", function: { name: "run", arguments: "{}" } };
     const messages = [
       { role: "user", content: "Run it" },
       { role: "assistant", content: null, tool_calls: [call] },
       { role: "assistant", content: "Done" },
     ];
-    writeFileSync(document, JSON.stringify({ id: "d", messages }));
-    const ago = (path: string, minutes: number) => {
-      const then = new Date(Date.now() - minutes * 60 * 1_000);
-      utimesSync(path, then, then);
-    };
-    for (const path of [left, uncut, document]) ago(path, 11);
-    ago(old, 2 * 24 * 60);
+    const document = put(join(folder, "document.json"), { id: "d", messages });
+    const then = new Date(Date.now() - 11 * 60 * 1_000);
+    for (const path of [left, uncut, document]) utimesSync(path, then, then);
+    utimesSync(old, longAgo, longAgo);
     const { until, newCount } = await startWatch(store, [folder]);
     // A thought has no searchable text.
     expect(wordsIn(store, "t")).toEqual(["Build it", ""]);
@@ -264,7 +207,7 @@ describe("a watch", () => {
     expect(wordsIn(store, "d").length).toBe(3);
     // The abandoned turn continues after all.
     const before = newCount();
-    appendFileSync(left, say("u3", "assistant", [{ type: "text", text: "So." }], { id: "msg_1" }));
+    appendFileSync(left, jsonLines([assistant("u3", "msg_1", [{ type: "text", text: "So." }], about)]));
     await until("the words", () => newCount() > before);
     expect(wordsIn(store, "s")).toEqual(["Build it", "", "So."]);
   });
@@ -284,7 +227,6 @@ describe("a watch", () => {
     const { folder, file, store } = scene();
     writeFileSync(file, `{"session":\n${line("a", "one")}`);
     writeFileSync(join(folder, "b.jsonl"), line("b", "one"));
-    const longAgo = new Date(Date.now() - 2 * 24 * 60 * 60 * 1_000);
     for (const path of [file, join(folder, "b.jsonl")]) utimesSync(path, longAgo, longAgo);
     const warningsOfOne = async () => {
       const events: WatchEvent[] = [];
@@ -310,13 +252,7 @@ describe("a watch", () => {
 
   test("that ended before it summarized everything does so when it is started again", async () => {
     const { folder, file, store } = scene({ summarizer: scriptedSummarizer() });
-    writeFileSync(
-      file,
-      Array.from({ length: 60 }, (_, index) =>
-        line("a", `What of part ${index}? ${"The part fits. ".repeat(40)}`),
-      ).join(""),
-    );
-    const longAgo = new Date(Date.now() - 2 * 24 * 60 * 60 * 1_000);
+    put(file, longLines(60));
     utimesSync(file, longAgo, longAgo);
     const summaryCount = () => store.stats().summaryCount;
     const stopping = new AbortController();
@@ -361,7 +297,7 @@ describe("a watch", () => {
     const { until, newCount } = await startWatch(store, [folder]);
     const add = (content: string) => {
       const said = { session: "b", project: "client", role: "user", content };
-      appendFileSync(join(folder, "b.jsonl"), `${JSON.stringify(said)}\n`);
+      appendFileSync(join(folder, "b.jsonl"), jsonLines([said]));
     };
     add("one");
     await until("one", () => newCount() === 2);
@@ -385,12 +321,7 @@ describe("a watch", () => {
     await until("two", () => newCount() === 2);
     store.forget("a");
     store.restore("a");
-    appendFileSync(
-      file,
-      Array.from({ length: 150 }, (_, index) =>
-        line("a", `What of part ${index}? ${"The part fits. ".repeat(40)}`),
-      ).join(""),
-    );
+    appendFileSync(file, longLines(150));
     await until("all of it", () => wordsIn(store, "a").length === 152);
     expect(wordsIn(store, "a").slice(0, 2)).toEqual(["one", "two"]);
     await until("summaries", () => store.stats().summaryCount > 0);
@@ -434,10 +365,7 @@ describe("a watch", () => {
 
   test("does nothing while nothing happens", async () => {
     const { folder, store } = scene();
-    for (let index = 0; index < 100; index++) {
-      mkdirSync(join(folder, `${index}`));
-      writeFileSync(join(folder, `${index}`, "x.jsonl"), line(`s${index}`, "one"));
-    }
+    for (let index = 0; index < 100; index++) put(join(folder, `${index}`, "x.jsonl"), line(`s${index}`, "one"));
     const { until, newCount } = await startWatch(store, [folder]);
     await until("all", () => newCount() === 101);
     await new Promise((resolve) => setTimeout(resolve, 300));

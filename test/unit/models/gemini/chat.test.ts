@@ -5,8 +5,8 @@ import { type GeminiChatOptions, geminiChat } from "../../../../src/models/gemin
 import type { ModelUsage } from "../../../../src/models/usage.ts";
 import { expectAtOnce } from "../../../support/at-once.ts";
 import { GENERATION_FAULTS, TEST_KEY, TEST_TIMEOUT_MS } from "../../../support/gemini-faults.ts";
-import { type GeminiServer, geminiServer, type Reply } from "../../../support/gemini-server.ts";
-import { ending, piece, streamed, words } from "../../../support/gemini-stream.ts";
+import { type GeminiServer, geminiServer } from "../../../support/gemini-server.ts";
+import { ending, piece, type StreamPiece, streamed, words } from "../../../support/gemini-stream.ts";
 
 const ASKED: ChatMessage[] = [{ role: "user", parts: [{ type: "text", text: "Why did the deploy fail?" }] }];
 const TOOL = { name: "recall", description: "Find.", schema: { type: "object", properties: {} } };
@@ -22,15 +22,10 @@ interface Asked {
   paid?: ModelUsage[];
 }
 
-function ask(model: ChatModel, { messages = ASKED, signal, mayCall = true, paid = [] }: Asked = {}): ChatReply {
-  return model.reply({
-    system: "Be brief.",
-    messages,
-    tools: [TOOL],
-    mayCall,
-    signal: signal ?? new AbortController().signal,
-    onUsage: (usage) => paid.push(usage),
-  });
+function ask(model: ChatModel, { paid = [], ...asked }: Asked = {}): ChatReply {
+  const { signal } = new AbortController();
+  const usual = { system: "Be brief.", messages: ASKED, tools: [TOOL], mayCall: true, signal };
+  return model.reply({ ...usual, onUsage: (usage) => paid.push(usage), ...asked });
 }
 
 async function read(reply: ChatReply): Promise<string[]> {
@@ -132,14 +127,8 @@ test("whatever the service gives as its reason, an error shows one short line of
 });
 
 test("reasoning is kept, and is not part of the streamed text", async () => {
-  const server = await geminiServer({
-    pieces: [
-      piece({ text: "Hm, ", thought: true }),
-      piece({ text: "keys", thought: true }),
-      words("It was the key."),
-      ending("STOP"),
-    ],
-  });
+  const thoughts = ["Hm, ", "keys"].map((text) => piece({ text, thought: true }));
+  const server = await geminiServer({ pieces: [...thoughts, words("It was the key."), ending("STOP")] });
   const reply = ask(modelAt(server));
   expect(await read(reply)).toEqual(["It was the key."]);
   expect(reply.parts).toEqual([
@@ -169,67 +158,29 @@ test.each(Object.entries(GENERATION_FAULTS))("%s", async (name, { reply: fault, 
   expect(await read(ask(model))).toEqual(["Healed."]);
 });
 
-const BROKEN: Record<string, { pieces: Extract<Reply, { pieces: unknown }>["pieces"]; code: string; reason: string }> =
-  {
-    "a reset": { pieces: [words("half"), "reset"], code: "MODEL_UNAVAILABLE", reason: "terminated (ECONNRESET)" },
-    "a hang": {
-      pieces: [words("half"), "hang"],
-      code: "MODEL_UNAVAILABLE",
-      reason: `nothing came within ${TEST_TIMEOUT_MS} ms`,
-    },
-    "an error": {
-      pieces: [words("half"), { data: { error: { code: 503, message: "Overloaded.", status: "UNAVAILABLE" } } }],
-      code: "MODEL_UNAVAILABLE",
-      reason: "Overloaded",
-    },
-    "what is no JSON": {
-      pieces: [words("half"), { raw: "data: {]\n\n" }],
-      code: "MODEL_ANSWER_INVALID",
-      reason: "it is not JSON",
-    },
-    "half a piece": {
-      pieces: [words("half"), { raw: 'data: {"ca' }],
-      code: "MODEL_ANSWER_INVALID",
-      reason: "it is not JSON",
-    },
-    "another shape": {
-      pieces: [words("half"), { data: { candidates: [{ content: { parts: [{ functionCall: { name: "" } }] } }] } }],
-      code: "MODEL_ANSWER_INVALID",
-      reason: "candidates.0.content.parts.0.functionCall.name: Too small: expected string to have >=1 characters",
-    },
-    "an end without a reason": {
-      pieces: [words("half")],
-      code: "MODEL_ANSWER_INVALID",
-      reason: "it is cut off (the stream ended early)",
-    },
-    "a block": {
-      pieces: [words("half"), ending("SAFETY")],
-      code: "MODEL_REFUSED",
-      reason: "the reply is blocked (SAFETY)",
-    },
-    "too many tokens": {
-      pieces: [words("half"), ending("MAX_TOKENS")],
-      code: "MODEL_ANSWER_INVALID",
-      reason: "it is cut off (MAX_TOKENS)",
-    },
-    "a call that went wrong": {
-      pieces: [words("half"), ending("MALFORMED_FUNCTION_CALL")],
-      code: "MODEL_ANSWER_INVALID",
-      reason: "it is cut off (MALFORMED_FUNCTION_CALL)",
-    },
-  };
-
-test.each(Object.entries(BROKEN))(
-  "%s in mid-stream leaves what has come, and what it cost",
-  async (_, { pieces, code, reason }) => {
-    const server = await geminiServer({ pieces });
-    const paid: ModelUsage[] = [];
-    const reply = ask(modelAt(server, { timeoutMs: TEST_TIMEOUT_MS }), { paid });
-    await expect(read(reply)).rejects.toMatchObject({ code, details: { reason } });
-    expect(reply.parts).toEqual([{ type: "text", text: "half" }]);
-    expect(paid).toMatchObject([{ inputTokens: 11, outputTokens: 7 }]);
-  },
-);
+test.each<[name: string, behind: StreamPiece[], code: string, reason: string]>([
+  ["a reset", ["reset"], "MODEL_UNAVAILABLE", "terminated (ECONNRESET)"],
+  ["a hang", ["hang"], "MODEL_UNAVAILABLE", `nothing came within ${TEST_TIMEOUT_MS} ms`],
+  ["an error", [{ data: { error: { code: 503, message: "Overloaded." } } }], "MODEL_UNAVAILABLE", "Overloaded"],
+  ["what is no JSON", [{ raw: "data: {]\n\n" }], "MODEL_ANSWER_INVALID", "it is not JSON"],
+  ["half a piece", [{ raw: 'data: {"ca' }], "MODEL_ANSWER_INVALID", "it is not JSON"],
+  [
+    "another shape",
+    [{ data: { candidates: [{ content: { parts: [{ functionCall: { name: "" } }] } }] } }],
+    "MODEL_ANSWER_INVALID",
+    "candidates.0.content.parts.0.functionCall.name: Too small: expected string to have >=1 characters",
+  ],
+  ["an end without a reason", [], "MODEL_ANSWER_INVALID", "it is cut off (the stream ended early)"],
+  ["a block", [ending("SAFETY")], "MODEL_REFUSED", "the reply is blocked (SAFETY)"],
+  ["too many tokens", [ending("MAX_TOKENS")], "MODEL_ANSWER_INVALID", "it is cut off (MAX_TOKENS)"],
+])("%s in mid-stream leaves what has come, and what it cost", async (_, behind, code, reason) => {
+  const server = await geminiServer({ pieces: [words("half"), ...behind] });
+  const paid: ModelUsage[] = [];
+  const reply = ask(modelAt(server, { timeoutMs: TEST_TIMEOUT_MS }), { paid });
+  await expect(read(reply)).rejects.toMatchObject({ code, details: { reason } });
+  expect(reply.parts).toEqual([{ type: "text", text: "half" }]);
+  expect(paid).toMatchObject([{ inputTokens: 11, outputTokens: 7 }]);
+});
 
 test("an abort ends a reply that hangs at once, with its own reason", async () => {
   const server = await geminiServer({ pieces: [words("half"), "hang"] });

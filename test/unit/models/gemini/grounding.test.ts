@@ -5,6 +5,10 @@ import { turnsDuring } from "../../../support/turns.ts";
 
 const pace = new Pace(new AbortController().signal);
 
+const source = (seq: number, text: string, more: { role?: string; name?: string } = {}) => {
+  return { seq, role: "user", name: undefined, text, ...more };
+};
+
 const PIECES = sourcePieces({
   previous: [
     {
@@ -18,36 +22,24 @@ const PIECES = sourcePieces({
     },
   ],
   sources: [
-    { seq: 5, role: "user", name: undefined, text: "Keep the old host as a fallback for a week." },
-    {
-      seq: 6,
-      role: "assistant",
-      name: undefined,
-      text: "LOGIN_DB_URL pointed at db1; it is in config/production.yaml.",
-    },
-    { seq: 7, role: "tool", name: "bash", text: "error: connect ECONNREFUSED 10.0.0.7:5432 after 1500ms" },
+    source(5, "Keep the old host as a fallback for a week."),
+    source(6, "LOGIN_DB_URL pointed at db1; it is in config/production.yaml.", { role: "assistant" }),
+    source(7, "error: connect ECONNREFUSED 10.0.0.7:5432 after 1500ms", { role: "tool", name: "bash" }),
   ],
 });
 
 const statement = (text: string, ...seqs: number[]) => groundStatement({ text, seqs }, PIECES, pace);
+const found = (text: string, seqs: number[], isVerified = true) => ({ text, seqs, isVerified });
 const name = (text: string, ...seqs: number[]) => groundName({ text, seqs }, PIECES, pace);
 
 describe("a statement", () => {
   test("keeps the citations of what was given, and of what earlier summaries cite", async () => {
-    expect(await statement("The old host stays.", 5)).toEqual({
-      text: "The old host stays.",
-      seqs: [5],
-      isVerified: true,
-    });
+    expect(await statement("The old host stays.", 5)).toEqual(found("The old host stays.", [5]));
     expect((await statement("The deploy failed and the old host stays.", 2, 5))?.seqs).toEqual([2, 5]);
   });
 
   test("loses citations of anything else", async () => {
-    expect(await statement("The old host stays.", 5, 99, -1)).toEqual({
-      text: "The old host stays.",
-      seqs: [5],
-      isVerified: true,
-    });
+    expect(await statement("The old host stays.", 5, 99, -1)).toEqual(found("The old host stays.", [5]));
   });
 
   test("is attached to the message that has its identifier, where the cited ones have not", async () => {
@@ -62,11 +54,7 @@ describe("a statement", () => {
   });
 
   test("that nothing speaks for is not verified", async () => {
-    expect(await statement("The moon is made of cheese.")).toEqual({
-      text: "The moon is made of cheese.",
-      seqs: [],
-      isVerified: false,
-    });
+    expect(await statement("The moon is made of cheese.")).toEqual(found("The moon is made of cheese.", [], false));
   });
 
   test("with a number, path or identifier that stands nowhere is kept and not verified", async () => {
@@ -78,10 +66,7 @@ describe("a statement", () => {
   test("with a figure of one or two digits is verified by its own sources alone", async () => {
     const pieces = sourcePieces({
       previous: [],
-      sources: [
-        { seq: 0, role: "user", name: undefined, text: "There are 7 hosts." },
-        { seq: 1, role: "user", name: undefined, text: "We keep 12 backups for 365 days." },
-      ],
+      sources: [source(0, "There are 7 hosts."), source(1, "We keep 12 backups for 365 days.")],
     });
     const verified = async (text: string, ...seqs: number[]) =>
       (await groundStatement({ text, seqs }, pieces, pace))?.isVerified;
@@ -92,7 +77,7 @@ describe("a statement", () => {
   });
 
   test("may write a figure with commas or another unit", async () => {
-    expect(await statement("It took 1,500 ms.", 7)).toEqual({ text: "It took 1,500 ms.", seqs: [7], isVerified: true });
+    expect(await statement("It took 1,500 ms.", 7)).toEqual(found("It took 1,500 ms.", [7]));
   });
 
   test("gets the spelling that a name has in the source", async () => {
@@ -103,12 +88,12 @@ describe("a statement", () => {
 
   test("gets it for that name alone, not for longer ones that hold it", async () => {
     const text = "On dev2 runs V2, not v2.1 of api/v2; my_api_key is no api_KEY.";
-    const pieces = sourcePieces({ previous: [], sources: [{ seq: 0, role: "user", name: undefined, text }] });
+    const pieces = sourcePieces({ previous: [], sources: [source(0, text)] });
     const spelled = async (said: string) => (await groundStatement({ text: said, seqs: [0] }, pieces, pace))?.text;
     expect(await spelled("dev2 runs v2; API_key is not my_api_key.")).toBe("dev2 runs v2; api_KEY is not my_api_key.");
     const upper = sourcePieces({
       previous: [],
-      sources: [{ seq: 0, role: "user", name: undefined, text: "dev2 runs V2, and Lib/V2.md says so" }],
+      sources: [source(0, "dev2 runs V2, and Lib/V2.md says so")],
     });
     const said = { text: "On dev2 runs v2, see lib/v2.md and old/v2.md.", seqs: [0] };
     expect((await groundStatement(said, upper, pace))?.text).toBe("On dev2 runs V2, see Lib/V2.md and old/v2.md.");
@@ -119,11 +104,7 @@ describe("a statement", () => {
   });
 
   test("loses the label, the citations and the line breaks that the model wrote into it", async () => {
-    expect(await statement("Decided: keep the\nold host. [5]")).toEqual({
-      text: "keep the old host.",
-      seqs: [5],
-      isVerified: true,
-    });
+    expect(await statement("Decided: keep the\nold host. [5]")).toEqual(found("keep the old host.", [5]));
   });
 
   test("without words is none", async () => {
@@ -133,11 +114,7 @@ describe("a statement", () => {
 
 describe("a name in a list", () => {
   test("cites those of its messages that have it", async () => {
-    expect(await name("config/production.yaml", 5, 6)).toEqual({
-      text: "config/production.yaml",
-      seqs: [6],
-      isVerified: true,
-    });
+    expect(await name("config/production.yaml", 5, 6)).toEqual(found("config/production.yaml", [6]));
   });
 
   test("cites the first message that has it, if the model cites none of them", async () => {
@@ -163,12 +140,9 @@ test("a title may name what stands somewhere, and nothing else", () => {
 });
 
 describe("a long conversation", () => {
-  const sources = Array.from({ length: 1_500 }, (_, seq) => ({
-    seq,
-    role: "user",
-    name: undefined,
-    text: `Message ${seq} tells of foo_${seq} and of nothing that any other message has.`,
-  }));
+  const sources = Array.from({ length: 1_500 }, (_, seq) =>
+    source(seq, `Message ${seq} tells of foo_${seq} and of nothing that any other message has.`),
+  );
   const pieces = sourcePieces({ previous: [], sources });
   const groundAll = async (ground: typeof groundName, textOf: (index: number) => string) => {
     for (let index = 0; index < 60; index++) await ground({ text: textOf(index), seqs: [index] }, pieces, pace);

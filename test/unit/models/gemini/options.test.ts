@@ -44,6 +44,8 @@ test("what is left out has a default", () => {
   });
 });
 
+const ADDRESS_NOT_SHOWN = 'baseUrl to be an http or https address without password or query, got "[not shown]"';
+
 test.each([
   [{ model: "" }, 'model to be the name of a model, such as gemini-3.1-flash-lite, got ""'],
   [{ model: "../files" }, 'model to be the name of a model, such as gemini-3.1-flash-lite, got "../files"'],
@@ -54,18 +56,9 @@ test.each([
   [{ requestsPerMinute: 0.5 }, "requestsPerMinute to be a whole number from 1 to 1000000, got 0.5"],
   [{ redact: "x" }, 'redact to be a function, got "x"'],
   [{ baseUrl: "file:///etc" }, 'baseUrl to be an http or https address without password or query, got "file:///etc"'],
-  [
-    { baseUrl: "http://me:hunter2@host" },
-    'baseUrl to be an http or https address without password or query, got "[not shown]"',
-  ],
-  [
-    { baseUrl: "https://host?key=k" },
-    'baseUrl to be an http or https address without password or query, got "[not shown]"',
-  ],
-  [
-    { baseUrl: "me:hunter2@host" },
-    'baseUrl to be an http or https address without password or query, got "[not shown]"',
-  ],
+  [{ baseUrl: "http://me:hunter2@host" }, ADDRESS_NOT_SHOWN],
+  [{ baseUrl: "https://host?key=k" }, ADDRESS_NOT_SHOWN],
+  [{ baseUrl: "me:hunter2@host" }, ADDRESS_NOT_SHOWN],
 ])("refuses %j", (options, expected) => {
   expect(() => geminiSettings({ apiKey: "k", ...options } as GeminiOptions)).toThrow(`Expected ${expected}.`);
 });
@@ -87,13 +80,9 @@ test("prices that are given win, and a model that is not on the list has none", 
   }
 });
 
-test("a tuned model may have a folder", () => {
-  expect(geminiSettings({ apiKey: "k", model: "tunedModels/my-memory" }).model).toBe("tunedModels/my-memory");
-});
-
-test("a model has one name, with and without its folder", () => {
-  expect(geminiSettings({ apiKey: "k", model: "models/gemini-2.5-flash" })).toMatchObject({
-    model: "gemini-2.5-flash",
-    prices: { input: 0.3, output: 2.5 },
-  });
+test("a model has one name, with and without its folder, and a tuned one keeps its own", () => {
+  const of = (model: string) => geminiSettings({ apiKey: "k", model });
+  const flash = { model: "gemini-2.5-flash", prices: { input: 0.3, output: 2.5 } };
+  expect(of("models/gemini-2.5-flash")).toMatchObject(flash);
+  expect(of("tunedModels/my-memory").model).toBe("tunedModels/my-memory");
 });

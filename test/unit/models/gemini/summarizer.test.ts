@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
-import { type GeminiSummarizerOptions, geminiSummarizer, type ModelUsage, StoreError } from "../../../../src/index.ts";
+import { type GeminiSummarizerOptions, geminiSummarizer, type ModelUsage } from "../../../../src/index.ts";
 import { requestOf, sourcesOf } from "../../../contract/summarizer.contract.ts";
-import { expectAtOnce } from "../../../support/at-once.ts";
+import { expectAtOnce, rejection } from "../../../support/at-once.ts";
 import { ANSWER_FAULTS, GENERATION_FAULTS, TEST_KEY, TEST_TIMEOUT_MS } from "../../../support/gemini-faults.ts";
 import { elementsOf } from "../../../support/gemini-model.ts";
 import { failure, finished, type GeminiServer, geminiServer, type Reply } from "../../../support/gemini-server.ts";
@@ -17,49 +17,27 @@ const summarizerAt = ({ url }: GeminiServer, options: GeminiSummarizerOptions = 
   geminiSummarizer({ apiKey: TEST_KEY, baseUrl: url, ...options });
 
 /** An answer as the model is asked for. */
-const says = (answer: object) => ({
-  says: JSON.stringify({
-    summary: [],
-    decisions: [],
-    openQuestions: [],
-    identifiers: [],
-    files: [],
-    title: "The login",
-    ...answer,
-  }),
-});
+const says = (answer: object) => {
+  const empty = { summary: [], decisions: [], openQuestions: [], identifiers: [], files: [], title: "The login" };
+  return { says: JSON.stringify({ ...empty, ...answer }) };
+};
+const claim = (text: string, ...seqs: number[]) => ({ text, seqs });
 
 const promptOf = ({ requests }: GeminiServer, index = 0): string =>
   requests[index]!.body.contents!.map(({ parts }) => parts[0]!.text).join("");
-
-async function rejection(promise: Promise<unknown>): Promise<StoreError> {
-  const error = await promise.then(
-    () => new Error("it did not fail"),
-    (reason: unknown) => reason,
-  );
-  if (!StoreError.is(error)) throw error;
-  return error;
-}
 
 describe("a summary", () => {
   test("is what the model says, checked: statements with their seqs, then names and files", async () => {
     const server = await geminiServer(
       says({
         summary: [
-          { text: "The login page answered 500 because LOGIN_DB_URL pointed at db1.", seqs: [0, 1, 77] },
-          { text: "It was reported by 3,000 people.", seqs: [0] },
+          claim("The login page answered 500 because LOGIN_DB_URL pointed at db1.", 0, 1, 77),
+          claim("It was reported by 3,000 people.", 0),
         ],
-        decisions: [{ text: "db1 stays as a fallback for a week.", seqs: [2] }],
-        openQuestions: [{ text: "LOGIN_DB_URL has to be changed.", seqs: [2] }],
-        identifiers: [
-          { text: "login_db_url", seqs: [1] },
-          { text: "resetPool", seqs: [1] },
-          { text: "config/production.yaml", seqs: [1] },
-        ],
-        files: [
-          { text: "config/production.yaml", seqs: [0] },
-          { text: "src/login.ts", seqs: [1] },
-        ],
+        decisions: [claim("db1 stays as a fallback for a week.", 2)],
+        openQuestions: [claim("LOGIN_DB_URL has to be changed.", 2)],
+        identifiers: [claim("login_db_url", 1), claim("resetPool", 1), claim("config/production.yaml", 1)],
+        files: [claim("config/production.yaml", 0), claim("src/login.ts", 1)],
       }),
     );
     const sources = [...TALK, { ...TALK[2]!, seq: 3, text: "x ".repeat(1_000) }];
@@ -84,7 +62,7 @@ describe("a summary", () => {
 
   test("has a title that names nothing which stands nowhere: the model's, else a verified statement, else telling words", async () => {
     const titled = async (title: string, statement: string) => {
-      const server = await geminiServer(says({ summary: [{ text: statement, seqs: [0] }], title }));
+      const server = await geminiServer(says({ summary: [claim(statement, 0)], title }));
       return (await summarizerAt(server).summarize(requestOf(TALK))).title;
     };
     expect(await titled("Host [1] db1", "The login failed.")).toBe("Host db1");
@@ -93,7 +71,7 @@ describe("a summary", () => {
   });
 
   test("where there is no room for a statement with its mark is words of the messages", async () => {
-    const server = await geminiServer(says({ summary: [{ text: "Bug 4711 broke the login.", seqs: [0] }] }));
+    const server = await geminiServer(says({ summary: [claim("Bug 4711 broke the login.", 0)] }));
     const within = async (tokensMax: number) =>
       (await summarizerAt(server).summarize(requestOf(TALK, { tokensMax, countTokens: (text) => text.length }))).text;
     expect(await within(24)).toBe("Bug 47… [unverified] [0]");
@@ -103,10 +81,8 @@ describe("a summary", () => {
   test("of messages without words is made without the model", async () => {
     const server = await geminiServer("hang");
     const request = requestOf(sourcesOf(["user", ""], ["assistant", "…"]));
-    expect(await summarizerAt(server).summarize(request)).toEqual({
-      title: "2 messages without words",
-      text: "2 messages without words",
-    });
+    const words = "2 messages without words";
+    expect(await summarizerAt(server).summarize(request)).toEqual({ title: words, text: words });
     expect(server.requests).toEqual([]);
   });
 });
@@ -122,15 +98,8 @@ describe("what leaves the machine", () => {
     const previous = [{ title: "About hunter2", text: "The password is hunter2. [0]" }];
     const sources = sourcesOf(["user", "My password is hunter2."], ["tool", "hunter2 works", "vault-hunter2"]);
     await summarizerAt(server, { redact }).summarize(requestOf(sources, { previous }));
-    expect(seen.sort()).toEqual(
-      [
-        "About hunter2",
-        "The password is hunter2. [0]",
-        "My password is hunter2.",
-        "hunter2 works",
-        "vault-hunter2",
-      ].sort(),
-    );
+    const said = ["My password is hunter2.", "hunter2 works", "vault-hunter2"];
+    expect(seen.sort()).toEqual(["About hunter2", "The password is hunter2. [0]", ...said].sort());
     expect(promptOf(server)).toBe(
       [
         '<summary title="About [secret]">\nThe password is [secret]. [0]\n</summary>',
@@ -154,11 +123,8 @@ describe("what leaves the machine", () => {
     await summarizerAt(server, { outputTokensMax: 2_000 }).summarize(requestOf(TALK));
     expect(server.requests).toHaveLength(1);
     const { method, model, headers, text, body } = server.requests[0]!;
-    expect({ method, model, key: headers["x-goog-api-key"] }).toEqual({
-      method: "generateContent",
-      model: "gemini-3.1-flash-lite",
-      key: TEST_KEY,
-    });
+    const key = headers["x-goog-api-key"];
+    expect([method, model, key]).toEqual(["generateContent", "gemini-3.1-flash-lite", TEST_KEY]);
     expect(text).not.toContain(TEST_KEY);
     expect(body.generationConfig).toMatchObject({
       maxOutputTokens: 2_000,
@@ -249,10 +215,8 @@ describe("a failure", () => {
   test("to reach anybody is one", async () => {
     const server = await geminiServer();
     await server.close();
-    expect(await rejection(summarizerAt(server).summarize(requestOf(TALK)))).toMatchObject({
-      code: "MODEL_UNAVAILABLE",
-      details: { reason: "fetch failed (ECONNREFUSED)" },
-    });
+    const unavailable = { code: "MODEL_UNAVAILABLE", details: { reason: "fetch failed (ECONNREFUSED)" } };
+    expect(await rejection(summarizerAt(server).summarize(requestOf(TALK)))).toMatchObject(unavailable);
   });
 });
 
@@ -319,13 +283,6 @@ describe("what it costs", () => {
   test("is not told where none came", async () => {
     expect(await told(failure(503, "UNAVAILABLE", "Overloaded."), "reset", "malformed")).toEqual([]);
   });
-});
-
-test("without a key, nothing is built", () => {
-  vi.stubEnv("GOOGLE_API_KEY", undefined);
-  vi.stubEnv("GEMINI_API_KEY", undefined);
-  expect(() => geminiSummarizer()).toThrow("There is no key for gemini-3.1-flash-lite.");
-  vi.unstubAllEnvs();
 });
 
 test("a limit of the reply that is none is refused", () => {

@@ -1,12 +1,8 @@
 import { describe, expect, test, vi } from "vitest";
-import {
-  type EmbedRequest,
-  type OpenaiEmbedderOptions,
-  openaiEmbedder,
-  openStore,
-  StoreError,
-} from "../../../../src/index.ts";
+import { type EmbedRequest, type OpenaiEmbedderOptions, openaiEmbedder, openStore } from "../../../../src/index.ts";
 import { embedderById } from "../../../../src/models/embedders.ts";
+import { requestOf } from "../../../contract/embedder.contract.ts";
+import { rejection } from "../../../support/at-once.ts";
 import { OPENAI_DIMENSION, type OpenaiReply, type OpenaiServer, openaiServer } from "../../../support/openai-server.ts";
 import { temporaryPath } from "../../../support/temporary-store.ts";
 
@@ -15,22 +11,6 @@ const KEY = "sk-test-0123456789abcdefghij";
 
 const at = ({ url }: OpenaiServer, options: Partial<OpenaiEmbedderOptions> = {}) =>
   openaiEmbedder({ baseUrl: url, model: "words", dimension: OPENAI_DIMENSION, timeoutMs: TIMEOUT_MS, ...options });
-
-const requestOf = (texts: readonly string[], more: Partial<EmbedRequest> = {}): EmbedRequest => ({
-  texts,
-  task: "document",
-  signal: new AbortController().signal,
-  ...more,
-});
-
-async function rejection(promise: Promise<unknown>): Promise<StoreError> {
-  const error = await promise.then(
-    () => new Error("it did not fail"),
-    (reason: unknown) => reason,
-  );
-  if (!StoreError.is(error)) throw error;
-  return error;
-}
 
 test("texts are sent with the prefixes of the model, or with those given", async () => {
   const server = await openaiServer();
@@ -85,15 +65,9 @@ describe("an id", () => {
   });
 
   test("differs with the prefixes", () => {
-    const usual = openaiEmbedder({ baseUrl: "http://127.0.0.1:1234/v1", model: "m", dimension: 8 });
-    const other = openaiEmbedder({
-      baseUrl: "http://127.0.0.1:1234/v1",
-      model: "m",
-      dimension: 8,
-      prefix: { query: "?" },
-    });
-    expect(usual.id).toBe("lmstudio:m-8");
-    expect(other.id).toMatch(/^lmstudio:m\+[0-9a-f]{8}-8$/);
+    const options = { baseUrl: "http://127.0.0.1:1234/v1", model: "m", dimension: 8 };
+    expect(openaiEmbedder(options).id).toBe("lmstudio:m-8");
+    expect(openaiEmbedder({ ...options, prefix: { query: "?" } }).id).toMatch(/^lmstudio:m\+[0-9a-f]{8}-8$/);
   });
 });
 
@@ -101,19 +75,16 @@ describe("a key", () => {
   test("is needed only by servers elsewhere, which are named as such", () => {
     vi.stubEnv("OPENAI_API_KEY", undefined);
     const elsewhere = { model: "text-embedding-3-small" };
+    const of = (baseUrl: string) => openaiEmbedder({ baseUrl, model: "m", dimension: 8 });
     expect(() => openaiEmbedder(elsewhere)).toThrow("There is no key for text-embedding-3-small.");
-    expect(() => openaiEmbedder({ baseUrl: "http://10.0.0.7/v1", model: "m", dimension: 8 })).toThrow(
-      "There is no key",
-    );
+    expect(() => of("http://10.0.0.7/v1")).toThrow("There is no key");
     vi.stubEnv("OPENAI_API_KEY", KEY);
-    expect(openaiEmbedder(elsewhere)).toMatchObject({
-      id: "openai:text-embedding-3-small-1536",
-      sentTo: "api.openai.com",
-    });
+    const about = { id: "openai:text-embedding-3-small-1536", sentTo: "api.openai.com" };
+    expect(openaiEmbedder(elsewhere)).toMatchObject(about);
     // The key of one service is never sent to another.
-    expect(() => openaiEmbedder({ baseUrl: "https://example.com/v1", model: "m", dimension: 8 })).toThrow("no key");
+    expect(() => of("https://example.com/v1")).toThrow("no key");
     vi.unstubAllEnvs();
-    expect(openaiEmbedder({ baseUrl: "http://[::1]:1/v1", model: "m", dimension: 8 })).not.toHaveProperty("sentTo");
+    expect(of("http://[::1]:1/v1")).not.toHaveProperty("sentTo");
   });
 
   test("is sent, and is in no error", async () => {
@@ -124,68 +95,52 @@ describe("a key", () => {
   });
 });
 
-const FAULTS: Record<string, [reply: OpenaiReply, code: string, details: object]> = {
-  "400": [
-    { status: 400, body: '{"error":"input too long"}' },
-    "MODEL_REFUSED",
-    { reason: "input too long", status: 400 },
-  ],
-  "404": [
-    { status: 404, body: '{"error":{"message":"model \\"x\\" not found"}}' },
-    "MODEL_REFUSED",
-    { reason: 'model "x" not found', concerns: "account" },
-  ],
-  "a redirection": [
-    { status: 302, body: "", headers: { location: "http://127.0.0.1:1/" } },
-    "MODEL_REFUSED",
-    { reason: "the server redirects the request" },
-  ],
-  "429 with a delay": [
-    { status: 429, body: "{}", headers: { "retry-after": "2" } },
-    "MODEL_UNAVAILABLE",
-    { status: 429, retryAfterMs: 2_000, reason: "no reason was given" },
-  ],
-  "429 with a delay of years": [
-    { status: 429, body: "{}", headers: { "retry-after": "Fri, 31 Dec 9999 23:59:59 GMT" } },
-    "MODEL_UNAVAILABLE",
-    { retryAfterMs: 86_400_000 },
-  ],
-  "500": [
-    { status: 500, body: "<html>oops</html>" },
-    "MODEL_UNAVAILABLE",
-    { reason: "<html>oops</html>", status: 500 },
-  ],
-  "500 because a text is too long": [
-    { status: 500, body: '{"error":{"message":"input (900 tokens) is too large to process"}}' },
-    "MODEL_REFUSED",
-    { reason: "input (900 tokens) is too large to process", status: 500 },
-  ],
-  "no answer": ["hang", "MODEL_UNAVAILABLE", { reason: `nothing came within ${TIMEOUT_MS} ms` }],
-  "half an answer": ["stall", "MODEL_UNAVAILABLE", { reason: `nothing came within ${TIMEOUT_MS} ms` }],
-  "a broken connection": ["reset", "MODEL_UNAVAILABLE", {}],
-  "a connection that breaks in the body": ["broken", "MODEL_UNAVAILABLE", {}],
-  "truncated JSON": [{ status: 200, body: '{"data": [{"emb' }, "MODEL_ANSWER_INVALID", { reason: "it is not JSON" }],
-  "another shape": [{ status: 200, body: "[]" }, "MODEL_ANSWER_INVALID", { reason: "it has no vectors" }],
-  "too few vectors": [
-    { vectors: (vectors) => vectors.slice(1) },
-    "MODEL_ANSWER_INVALID",
-    { reason: "it has 1 vectors for 2 texts" },
-  ],
-  "another dimension": [
-    { vectors: (vectors) => vectors.map((vector) => vector.slice(1)) },
-    "MODEL_ANSWER_INVALID",
-    { reason: `embeddings.0: it has ${OPENAI_DIMENSION - 1} numbers, not ${OPENAI_DIMENSION}` },
-  ],
-  NaN: [
-    { vectors: (vectors) => vectors.map((vector) => vector.map(() => Number.NaN)) },
-    "MODEL_ANSWER_INVALID",
-    { reason: "embeddings.0: not all are numbers" },
-  ],
-  "a zero vector": [
-    { vectors: (vectors) => vectors.map((vector) => vector.map(() => 0)) },
-    "MODEL_ANSWER_INVALID",
-    { reason: "embeddings.0: it has no direction" },
-  ],
+type Fault = readonly [reply: OpenaiReply, code: string, details: object];
+
+/** An answer with this status and body, and what it is to whoever asked. */
+const answered = (status: number, body: string, headers: Record<string, string> = {}) => ({ status, body, headers });
+const refused = (reply: OpenaiReply, details: object): Fault => [reply, "MODEL_REFUSED", details];
+const unavailable = (reply: OpenaiReply, details: object = {}): Fault => [reply, "MODEL_UNAVAILABLE", details];
+const invalid = (reply: OpenaiReply, reason: string): Fault => [reply, "MODEL_ANSWER_INVALID", { reason }];
+const each = (change: (vector: number[]) => number[]) => ({ vectors: (all: number[][]) => all.map(change) });
+
+const TOO_LARGE = "input (900 tokens) is too large to process";
+const LATE = { reason: `nothing came within ${TIMEOUT_MS} ms` };
+const FAULTS: Record<string, Fault> = {
+  "400": refused(answered(400, '{"error":"input too long"}'), { reason: "input too long", status: 400 }),
+  "404": refused(answered(404, '{"error":{"message":"no model"}}'), { reason: "no model", concerns: "account" }),
+  "a redirection": refused(answered(302, "", { location: "http://127.0.0.1:1/" }), {
+    reason: "the server redirects the request",
+  }),
+  "429 with a delay": unavailable(answered(429, "{}", { "retry-after": "2" }), {
+    status: 429,
+    retryAfterMs: 2_000,
+    reason: "no reason was given",
+  }),
+  "500": unavailable(answered(500, "<html>oops</html>"), { reason: "<html>oops</html>", status: 500 }),
+  "500 because a text is too long": refused(answered(500, `{"error":{"message":"${TOO_LARGE}"}}`), {
+    reason: TOO_LARGE,
+    status: 500,
+  }),
+  "no answer": unavailable("hang", LATE),
+  "half an answer": unavailable("stall", LATE),
+  "a broken connection": unavailable("reset"),
+  "a connection that breaks in the body": unavailable("broken"),
+  "truncated JSON": invalid(answered(200, '{"data": [{"emb'), "it is not JSON"),
+  "another shape": invalid(answered(200, "[]"), "it has no vectors"),
+  "too few vectors": invalid({ vectors: (vectors) => vectors.slice(1) }, "it has 1 vectors for 2 texts"),
+  "another dimension": invalid(
+    each((vector) => vector.slice(1)),
+    `embeddings.0: it has ${OPENAI_DIMENSION - 1} numbers, not ${OPENAI_DIMENSION}`,
+  ),
+  NaN: invalid(
+    each((vector) => vector.map(() => Number.NaN)),
+    "embeddings.0: not all are numbers",
+  ),
+  "a zero vector": invalid(
+    each((vector) => vector.map(() => 0)),
+    "embeddings.0: it has no direction",
+  ),
 };
 
 describe("a fault of the server is a typed error, and the next call is answered:", () => {
