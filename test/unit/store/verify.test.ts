@@ -72,10 +72,6 @@ describe("verify", () => {
     });
   });
 
-  test("finds nothing in an empty store", () => {
-    expect(temporaryStore().verify()).toMatchObject({ ok: true, sessionCount: 0 });
-  });
-
   test.each([
     [
       "UPDATE messages SET parts = replace(parts, 'Message 3:', 'Message 4:') WHERE seq = 3",
@@ -86,12 +82,6 @@ describe("verify", () => {
       "message 4 is not what was appended: its digest differs",
     ],
     ["UPDATE messages SET role = 'user' WHERE seq = 3", "message 4 cannot be read: row 4 of messages is damaged"],
-    [
-      "UPDATE messages SET stored_text = 'other' WHERE seq = 3",
-      "message 4 cannot be read: row 4 of messages is damaged",
-    ],
-    ["UPDATE messages SET created_at_ms = 1 WHERE seq = 3", "message 4 cannot be read: row 4 of messages is damaged"],
-    ["UPDATE messages SET pinned = 1 WHERE seq = 3", "message 4 cannot be read: row 4 of messages is damaged"],
     [
       "UPDATE messages SET digest = CAST(digest AS TEXT) WHERE seq = 3",
       "message 4 cannot be read: row 4 of messages is damaged",
@@ -199,21 +189,11 @@ describe("verify", () => {
       "UPDATE clusters SET centroid_sum = zeroblob(length(centroid_sum)) WHERE root_id = 1",
       "rows of clusters cannot be read: row 1 of clusters is damaged",
     ],
-    [
-      "UPDATE clusters SET centroid_sum = 'a text' WHERE root_id = 1",
-      "rows of clusters cannot be read: row 1 of clusters is damaged",
-    ],
-    [
-      "UPDATE themes SET centroid_sum = x'010203' WHERE root_id = 1",
-      "rows of themes cannot be read: row 1 of themes is damaged",
-    ],
     ["UPDATE clusters SET settled_at = 1 WHERE settled_at IS NULL", /^\d+ of \d+ rows of clusters/],
-    ["UPDATE themes SET token_count = token_count + 1", "rows of themes cannot be read: row 1 of themes is damaged"],
     [
       "UPDATE themes SET token_count = token_count + 1, checksum = -1",
       "3 of 3 rows of themes are missing or differ; 3 are there",
     ],
-    ["DELETE FROM themes", "3 of 3 rows of themes are missing or differ; 0 are there"],
     ["UPDATE messages SET parent_id = 1 WHERE seq >= 38", "2 parent pointers differ from the log"],
     [
       "UPDATE messages SET embedding = zeroblob(length(embedding)) WHERE seq = 3",
@@ -242,28 +222,15 @@ describe("verify", () => {
       "DELETE FROM messages_fts WHERE rowid = 3; INSERT INTO messages_fts (rowid, words) VALUES (3, 'other words')",
       "the full-text index has a wrong number of words for 1 messages",
     ],
-    [
-      "UPDATE messages_fts_docsize SET sz = NULL WHERE id = 3",
-      "the full-text index has a wrong number of words for 1 messages",
-    ],
-    [
-      "DELETE FROM messages_fts",
-      /^the full-text index claims to hold [0-9]+ words of 40 messages, but holds 0 words of 0$/,
-    ],
     ["DELETE FROM messages_fts_docsize", /^the full-text index claims to hold/],
-    ["DELETE FROM messages_fts_docsize WHERE id > 30", /^the full-text index claims to hold/],
     [
       "DELETE FROM messages_fts_docsize; UPDATE messages_fts_data SET block = x'' WHERE id = 1",
       /^the full-text index has wrong messages for \d+ words$/,
     ],
     ["UPDATE messages_fts_data SET block = x'' WHERE id = 1", /^the full-text index cannot be read: the totals/],
-    ["UPDATE messages_fts_data SET block = x'ffffffffffffffff7f' WHERE id = 1", /^the full-text index cannot be read/],
-    ["UPDATE messages_fts_data SET block = x'2901' WHERE id = 1", /claims to hold 1 words of 41 messages/],
     ["DROP TABLE messages_fts_docsize", /^the full-text index cannot be read/],
-    ["DROP TABLE messages_fts_config", /^the full-text index cannot be read/],
     ["DROP TABLE messages_fts_terms", /^the full-text index cannot be read/],
     ["DROP TABLE messages_fts", /^the full-text index cannot be read/],
-    ["DELETE FROM messages_fts_docsize WHERE id = 3", "the full-text index lacks 1 messages"],
     [
       "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'porter', 'portar') WHERE name = 'messages_fts'",
       "the definition of table messages_fts is not the one of this version",
@@ -274,7 +241,6 @@ describe("verify", () => {
       "the full-text index has wrong messages for 2 words",
     ],
     ["DELETE FROM messages_fts_data", /full-text|fts5/],
-    ["UPDATE messages_fts_data SET block = zeroblob(length(block)) WHERE id > 10", /full-text|fts5/],
   ])("finds a damaged full-text index, and builds it again: %s", (sql, text) => {
     const { path, store } = grownStore(indexed);
     const termsOf = (): unknown[] => store.query("SELECT * FROM messages_fts_terms");
