@@ -2,7 +2,6 @@ import { existsSync, readFileSync } from "node:fs";
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import type { Session, Store } from "../../../src/index.ts";
-import { someOf } from "../../support/effort.ts";
 import { searching } from "../../support/full-text.ts";
 import { inDatabase } from "../../support/rows.ts";
 import { assistant, calls, results, user } from "../../support/said.ts";
@@ -37,18 +36,6 @@ function bytesHold(path: string, text: string): boolean {
 }
 
 describe("forgetting messages", () => {
-  test("whichever message it was, contexts can be made", async () => {
-    const store = temporaryStore();
-    say(store.session("s", { ...SMALL, overlap: 4 }), 12);
-    for (const { id } of someOf(store.resume("s").messages(), 12)) {
-      const path = temporaryPath();
-      await store.backup(path);
-      const copy = openedStore(path);
-      copy.forget("s", { messageIds: [id] });
-      expect(() => copy.resume("s").render({ tokensMax: 4_000 }), `without message ${id}`).not.toThrow();
-    }
-  });
-
   test("takes them, their steps and every byte of them, and leaves the rest as it was", async () => {
     const path = temporaryPath();
     const store = openedStore(path, { summarizer: scriptedSummarizer("good") });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openStore, type Store, type VerifyReport } from "../../../src/index.ts";
 import { indexAll } from "../../support/full-text.ts";
-import { derivedRows, emptyPage, fillIndex, inDatabase, loseFromIndex, restorePage } from "../../support/rows.ts";
+import { derivedRows, emptyPage, fillIndex, inDatabase, restorePage } from "../../support/rows.ts";
 import { calls, results, talk, user } from "../../support/said.ts";
 import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
 import { copyStore } from "../../support/store-files.ts";
@@ -318,19 +318,6 @@ describe("verify", () => {
     expect(() => damaged.resume("s").entries.list()).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
   });
 
-  test("makes an index of entries again even if the other one is not in the schema", () => {
-    const { path, store } = grownStore();
-    store.session("s").entries.append([{ value: 1 }, { value: 2, id: "b" }]);
-    store.close();
-    loseFromIndex(path, "entries_by_session", "id = 2");
-    inDatabase(path, (database) => database.exec("DROP INDEX entries_by_external_id"));
-    const damaged = openedStore(path);
-    expect(textsOf(damaged.verify({ rebuild: true }))).toEqual([
-      "the definition of index entries_by_external_id is missing",
-    ]);
-    expect(damaged.resume("s").entries.list()).toHaveLength(2);
-  });
-
   test("leaves indexes as they are that show what a table has lost", () => {
     const { path, store } = grownStore();
     store.close();
@@ -350,28 +337,6 @@ describe("verify", () => {
     expect(textsOf(store.verify())).toEqual([]); // empty is not wrong
     expect(store.verify({ rebuild: true }).ok).toBe(true);
     expect(store.stats().unindexedCount).toBe(0);
-  });
-
-  test("rebuilds labels from what they were made of, in the order in which steps entered", () => {
-    const path = temporaryPath();
-    const store = openedStore(path);
-    const session = store.session("s", { hotSize: 1, overlap: 0, evictBatch: 1 });
-    session.append([
-      { role: "assistant", parts: [{ type: "tool_call", toolCallId: "a", name: "run", args: {} }] },
-      results(["stray"], "lockfile stalemate mandarin"), // in the middle of a step, and after it in the log
-      results(["a"], "lockfile stalemate platinum elephant"),
-      { role: "assistant", content: "lockfile stalemate" },
-      { role: "assistant", content: "lockfile stalemate" },
-      user("hot"),
-    ]);
-    // Of the words said once, the first two of the log have room: those of the step, though the stray was said before.
-    expect(session.roots({ level: "cluster" })[0]!.label.split(", ").sort()).toEqual([
-      "elephant",
-      "lockfile",
-      "platinum",
-      "stalemate",
-    ]);
-    expect(store.verify()).toMatchObject({ ok: true, problems: [] });
   });
 
   test("rebuilds the title of a cluster whose turn was begun by a message in another cluster", () => {
