@@ -20,25 +20,6 @@ function sayOften(store: Store, sessionCount: number, messageCount: number): voi
 
 const countOf = (store: Store, sql: string): unknown => store.query(`SELECT count(*) AS n FROM ${sql}`)[0]!.n;
 
-test("two processes that place at once place each cluster once, as one alone would", async () => {
-  const [alone, together] = [timedStore(), timedStore()];
-  const stores = [alone.store, together.store, together.another()] as const;
-  sayOften(stores[0], 5, 90);
-  sayOften(stores[1], 5, 90);
-  for (const { pass } of [alone, together]) pass(2 * DAY_MS);
-  await stores[0].upkeep();
-  await Promise.all([stores[1].upkeep(), stores[2].upkeep()]);
-  const clusterCount = countOf(stores[0], "clusters") as number;
-  expect(clusterCount).toBeGreaterThan(200); // several batches
-  expect(countOf(stores[0], "clusters WHERE subject_parent_id <> root_id")).toBeGreaterThan(50);
-  for (const store of stores) {
-    expect(countOf(store, "unions WHERE level = 'subject' AND kind = 'start'")).toBe(clusterCount);
-    expect(store.verify()).toMatchObject({ ok: true, problems: [] });
-  }
-  const subjects = "SELECT root_id, subject_parent_id FROM clusters ORDER BY root_id";
-  expect(stores[2].query(subjects)).toEqual(stores[0].query(subjects));
-});
-
 test("an upkeep that is aborted has placed some clusters, and the next places the rest", async () => {
   const { store, pass } = timedStore();
   sayOften(store, 3, 90);
@@ -56,40 +37,6 @@ test("an upkeep that is aborted has placed some clusters, and the next places th
   expect(store.verify()).toMatchObject({ ok: true });
   await store.upkeep();
   expect(countOf(store, "clusters WHERE subject_parent_id IS NOT NULL")).toBe(clusterCount);
-});
-
-/** Do something once the first clusters have their places and others wait. */
-async function afterFirstBatch(store: Store, happen: () => void): Promise<void> {
-  const watch = setInterval(() => {
-    if (countOf(store, "clusters WHERE subject_parent_id IS NOT NULL") === 0) return;
-    clearInterval(watch);
-    happen();
-  }, 0);
-  await store.upkeep();
-}
-
-test.each([
-  ["gets a project", (store: Store) => void store.session("late", { project: "p" })],
-  ["is forgotten", (store: Store) => void store.forget("late")],
-  ["loses messages", (store: Store) => void store.forget("late", { messageIds: [1, 2, 3] })],
-])("a session that %s while others are placed is placed as it is then", async (_, happen) => {
-  const { store, pass } = timedStore();
-  const words = ["lock", "bucket", "parser", "token", "invoice", "refund", "oven", "bread"];
-  const texts = Array.from(
-    { length: 90 },
-    (_, number) => `${words[number % 8]}${number} ${words[number % 5]}${number}x`,
-  );
-  for (const id of ["late", "a", "b"]) store.session(id).append(texts.map((text) => user(text)));
-  pass(2 * DAY_MS);
-  let happened = false;
-  await afterFirstBatch(store, () => {
-    happened = true;
-    happen(store);
-  });
-  await store.upkeep();
-  expect(happened).toBe(true);
-  expect(countOf(store, "clusters WHERE subject_parent_id IS NULL")).toBe(0);
-  expect(store.verify()).toMatchObject({ ok: true, problems: [] });
 });
 
 test("a project with a damaged cluster is left alone, and the others are placed", async () => {

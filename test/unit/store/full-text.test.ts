@@ -30,6 +30,17 @@ describe("the messages of a scope", () => {
     expect(members(path, { sessionIds: ["no such"] }, 7)).toEqual([]);
   });
 
+  test("are read again once somebody has written", () => {
+    const path = temporaryPath();
+    const session = openedStore(path).session("s");
+    session.append(user("a"));
+    const { fullText } = repositoriesOf(path);
+    const hasSecond = (): boolean => fullText.messagesOf({ sessionIds: ["s"] })!.has(2);
+    expect(hasSecond()).toBe(false);
+    session.append(user("b"));
+    expect(hasSecond()).toBe(true);
+  });
+
   test("are not looked for where all are meant", () => {
     const path = temporaryPath();
     openedStore(path).session("s").append(user("a"));
