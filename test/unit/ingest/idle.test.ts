@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import type { Session } from "../../../src/index.ts";
-import { claimFaults } from "../../support/claims.ts";
 import { inDatabase } from "../../support/rows.ts";
 import { assistant, calls, results, talk, user } from "../../support/said.ts";
 import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
@@ -27,20 +26,6 @@ describe("a session rests", () => {
     expect([zonesOf(store), openCount(session)]).toEqual(["oooHH", 0]);
     expect(session.roots({ level: "cluster" }).length).toBeGreaterThan(0);
     expect(store.verify()).toMatchObject({ ok: true });
-  });
-
-  test("and shows the same messages word for word as before, and no other", async () => {
-    const { store, pass } = timedStore();
-    const session = store.session("s", SMALL);
-    for (const message of talk(20)) session.append(message);
-    const before = session.render({ tokensMax: 4_000 });
-    expect(zonesOf(store)).toBe("ccccccccccccoooHHHHH");
-    pass(25 * HOUR_MS);
-    await store.upkeep();
-    expect(zonesOf(store)).toBe("ccccccccccccoooooooH");
-    const after = session.render({ tokensMax: 4_000 });
-    expect(after.messages.slice(-8)).toEqual(before.messages.slice(-8));
-    expect(claimFaults(store, session, after)).toEqual([]);
   });
 
   test("and upkeep does not look at it again until somebody speaks, goes back, or takes that back", async () => {
@@ -167,19 +152,6 @@ describe("which sessions rest", () => {
     pass(2 * HOUR_MS);
     await store.session("new").resolveDirty();
     expect(zonesOf(store, "ours")).toBe("ooooH");
-  });
-
-  test("another process that holds the session sees that it rests, and appends to it", async () => {
-    const { store, another, pass } = timedStore();
-    const session = store.session("s", SMALL);
-    session.append(talk(6));
-    session.render();
-    pass(25 * HOUR_MS);
-    await another().upkeep();
-    session.append(talk(3));
-    expect(zonesOf(store)).toBe("oooooHHHH");
-    expect(store.verify()).toMatchObject({ ok: true });
-    expect(session.render()).toEqual(another().session("s").render());
   });
 
   test("one in which another process has spoken since it was found due does not", async () => {

@@ -1,8 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
-import { breachesOf } from "../../../scripts/eval/provider-rules.ts";
 import type { Store } from "../../../src/index.ts";
 import { MessageRepository } from "../../../src/store/facts/messages.ts";
-import { claimFaults } from "../../support/claims.ts";
 import { slow } from "../../support/effort.ts";
 import { calls, results, talk, user } from "../../support/said.ts";
 import { scriptedEmbedder } from "../../support/scripted-embedder.ts";
@@ -131,24 +129,6 @@ describe("a window whose vectors are due", () => {
     expect(zonesOf(store)).toBe("ccccccHHHHHHHH");
     expect(session.compact()).toEqual({ compacted: false, reason: "nothing_to_compress" });
     expectWhole(store);
-  });
-
-  test("keeps every budget and every rule of providers, however long it is", () => {
-    const { store, session } = timed();
-    for (let turn = 0; turn < 30; turn++) {
-      session.append([
-        user(`read file ${turn}`),
-        calls([`c${turn}`]),
-        results([`c${turn}`], `contents ${turn} `.repeat(turn)),
-      ]);
-      for (const tokensMax of [400, 1_500, 20_000]) {
-        const result = session.render({ tokensMax });
-        expect(result.tokenCount).toBeLessThanOrEqual(tokensMax);
-        expect(breachesOf(result.messages)).toEqual([]);
-        expect(claimFaults(store, session, result)).toEqual([]);
-      }
-    }
-    expect(zonesOf(store)).toBe("H".repeat(90));
   });
 });
 
