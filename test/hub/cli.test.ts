@@ -12,23 +12,21 @@ import { emptyDatabase, openedHub, readyDatabase, run, test } from "../support/h
 import { expectOnHub } from "../support/pushed.ts";
 import { openedStore, temporaryPath, temporaryStore } from "../support/temporary-store.ts";
 
+async function ran(path: string, ...args: string[]): Promise<{ status: number; out: string; text: string }> {
+  const [stdout, stderr] = [new FakeStream(), new FakeStream()];
+  const terminal = new Terminal(stdout, stderr, {});
+  const own = { groups: COMMAND_GROUPS, version: "1.2.3", terminal };
+  const status = await runCommandLine([...args, "--db", path], own);
+  return { status, out: stdout.text, text: stdout.text + stderr.text };
+}
+
 test("an administrator sets the hub up, and a colleague names it and pushes", async () => {
   const url = await emptyDatabase();
   const path = temporaryPath();
   const store = openedStore(path);
   store.session("one", { project: "web" }).append({ role: "user", content: "shared" });
   store.session("two", { project: "diary" }).append({ role: "user", content: "private" });
-  const words = async (...args: string[]) => {
-    const stdout = new FakeStream();
-    const stderr = new FakeStream();
-    const terminal = new Terminal(stdout, stderr, {});
-    const status = await runCommandLine([...args, "--db", path, "--json"], {
-      groups: COMMAND_GROUPS,
-      version: "1.2.3",
-      terminal,
-    });
-    return { status, text: stdout.text + stderr.text };
-  };
+  const words = (...args: string[]) => ran(path, ...args, "--json");
   const value = async (...args: string[]): Promise<unknown> => {
     const { status, text } = await words(...args);
     expect(status, text).toBe(0);
@@ -102,12 +100,10 @@ test("an administrator sets the hub up, and a colleague names it and pushes", as
 test("naming a hub says at once what a push would meet, and names it all the same", async () => {
   const path = temporaryPath();
   const saidOf = async (url: string, ...more: string[]): Promise<string> => {
-    const [stdout, stderr] = [new FakeStream(), new FakeStream()];
-    const terminal = new Terminal(stdout, stderr, {});
-    const args = ["hub", "add", url, ...more, "--db", path];
-    expect(await runCommandLine(args, { groups: COMMAND_GROUPS, version: "1.2.3", terminal })).toBe(0);
-    expect(stdout.text).toContain(url);
-    return stderr.text;
+    const { status, out, text } = await ran(path, "hub", "add", url, ...more);
+    expect(status).toBe(0);
+    expect(out).toContain(url);
+    return text.slice(out.length);
   };
   const [empty, ready] = [await emptyDatabase(), await readyDatabase()];
   const missing = new URL("/none", empty);
@@ -130,11 +126,9 @@ test("what an agent goes on with after another store took its session goes to th
       JSON.stringify({ session: "s", id: `m${index}`, role: "user", content }),
     );
     if (texts.length > 0) writeFileSync(transcript, `${lines.join("\n")}\n`);
-    const [stdout, stderr] = [new FakeStream(), new FakeStream()];
-    const args = ["watch", transcript, "--once", "--push", "--project", "web", "--db", path];
-    const terminal = new Terminal(stdout, stderr, {});
-    expect(await runCommandLine(args, { groups: COMMAND_GROUPS, version: "1.2.3", terminal }), stderr.text).toBe(0);
-    return stderr.text;
+    const { status, out, text } = await ran(path, "watch", transcript, "--once", "--push", "--project", "web");
+    expect(status, text).toBe(0);
+    return text.slice(out.length);
   };
   const textsOf = (of: Store, id: string): (string | null)[] =>
     of
@@ -200,11 +194,9 @@ test("secrets that were forgotten in a pulled copy stay on the hub, and the comm
   home.session("s", { project: "web" }).append({ role: "user", content: `the token is ${secret}` });
   await hub.push(home, { projects: ["web"] });
   await hub.pull(openedStore(path), "s");
-  const stdout = new FakeStream();
-  const terminal = new Terminal(stdout, new FakeStream(), {});
-  const args = ["forget", "--secrets", "--yes", "--db", path];
-  expect(await runCommandLine(args, { groups: COMMAND_GROUPS, version: "1.2.3", terminal })).toBe(0);
-  expect(stdout.text).toContain("coppice hub pull s --take --fork, coppice hub push");
+  const { status, out } = await ran(path, "forget", "--secrets", "--yes");
+  expect(status).toBe(0);
+  expect(out).toContain("coppice hub pull s --take --fork, coppice hub push");
   const away = openedStore(path);
   await hub.push(away, { projects: ["web"] });
   expect(await run(url, "SELECT FROM coppice.messages")).toHaveLength(1);

@@ -1,35 +1,19 @@
-import { join } from "node:path";
 import { expect } from "vitest";
 import { retainProject } from "../../src/hub/administration.ts";
-import { type Hub, openHub } from "../../src/hub/index.ts";
+import { openHub } from "../../src/hub/index.ts";
 import type { Session, Store } from "../../src/index.ts";
 import { internalsOf } from "../../src/session/opened-store.ts";
 import { takeIdBlock } from "../../src/store/changes/id-blocks.ts";
 import { blockOf } from "../../src/store/derived/id-block.ts";
 import { CuttingProxy } from "../support/cutting-proxy.ts";
-import { hubWithStores, openedConnection, openedHub, readyDatabase, run, test } from "../support/hub.ts";
+import { copiedStore, hubWithStores, openedConnection, openedHub, readyDatabase, run, test } from "../support/hub.ts";
 import { expectOnHub } from "../support/pushed.ts";
 import { talk, user } from "../support/said.ts";
-import { openedStore, temporaryFolder, temporaryStore } from "../support/temporary-store.ts";
+import { temporaryStore } from "../support/temporary-store.ts";
 
 // Copies of two kinds: what was pulled from a hub, and a copy of a store's file.
 
 const WEB = { projects: ["web"] };
-
-/** A hub, and a store whose file is copied. */
-async function copiedStore(): Promise<{ url: string; hub: Hub; store: Store; copy: () => Promise<Store> }> {
-  const url = await readyDatabase();
-  const folder = temporaryFolder();
-  const store = openedStore(join(folder, "agent.db"));
-  let count = 0;
-  const copy = async (): Promise<Store> => {
-    count += 1;
-    const path = join(folder, `copy-${count}.db`);
-    await store.backup(path);
-    return openedStore(path);
-  };
-  return { url, hub: await openedHub(url), store, copy };
-}
 
 function titleOf(store: Store, id: string): string | null {
   return store.resume(id).info().title;
@@ -182,13 +166,6 @@ test("an older copy of a file does not overwrite newer titles, items and entries
   expect(await hub.push(older, WEB)).toMatchObject({ sessionCount: 1, behind: [] });
   expect(await hub.push(store, WEB)).toMatchObject({ behind: ["s"] });
   expect((await hub.sessions()).map(({ title }) => title)).toEqual(["newest title"]);
-
-  // The older copy has gone on, too: its messages are kept, and it sends them after it has seen what is newer.
-  older.resume("s").append(user("more"));
-  await hub.push(older, WEB);
-  expect(await hub.pull(store, "s")).toMatchObject({ messageCount: 1 });
-  store.resume("s").append(user("and more"));
-  expect(await hub.push(store, WEB)).toMatchObject({ messageCount: 1, behind: [] });
 });
 
 /** The values of the items of a session, by key. */
@@ -222,33 +199,6 @@ test("a pull takes the title and items that only the hub has changed, and keeps 
     expect(titleOf(store, "s")).toBe("own title");
     expect(itemsOf(store)).toEqual(itemsOf(other));
   }
-});
-
-test("a pull drops no item that only the store has, and says what it replaces", async () => {
-  const { hub, store, copy } = await copiedStore();
-  const put = (to: Store, key: string, value: string) => to.items.put(["n"], key, value, { session: "s" });
-  store.session("s", { project: "web" }).append(talk(4));
-  await hub.push(store, WEB);
-  const other = await copy();
-  for (const [to, name] of [
-    [store, "hub"],
-    [other, "own"],
-  ] as const) {
-    to.resume("s").update({ title: `${name} title` });
-    put(to, "both", name);
-    put(to, name, name);
-  }
-  store.resume("s").append(user("more"));
-  await hub.push(store, WEB);
-  const { outcome, notes } = await hub.pull(other, "s");
-  expect(outcome).toBe("continued");
-  expect(titleOf(other, "s")).toBe("hub title");
-  expect(itemsOf(other)).toEqual({ both: "hub", hub: "hub", own: "own" });
-  expect(notes).toEqual([
-    'The title "own title" of this store was replaced with the one that came.',
-    'The item "both" of this store was replaced with the one that came.',
-  ]);
-  expect(await hub.push(other, WEB)).toMatchObject({ sessionCount: 1, behind: [] });
 });
 
 test("a session that a hub of version 3 has with its vectors is no other after the upgrade", async () => {
@@ -348,18 +298,12 @@ test("a fork has the entries, items and superseded messages that only this store
   const [, superseded] = /are in session (\S+)\./.exec(notes.join(" ")) ?? [];
   expect(home.resume(superseded!).messages()).toMatchObject([{ text: "wrong" }]);
   expect(home.resume("s").entries.list()).toMatchObject([{ id: "shared" }]);
-  expect(
-    home
+  const idsIn = (store: Store): number[] =>
+    store
       .resume("s")
       .messages()
-      .map(({ id }) => id),
-  ).toEqual(
-    away
-      .resume("s")
-      .messages()
-      .map(({ id }) => id)
-      .filter((id) => id !== secret.id),
-  );
+      .map(({ id }) => id);
+  expect(idsIn(home)).toEqual(idsIn(away).filter((id) => id !== secret.id));
   expect(home.verify()).toMatchObject({ ok: true, problems: [] });
   await hub.push(home, WEB);
   expect(await run(url, "SELECT 1 FROM coppice.messages WHERE message_id = $1", [secret.id])).toEqual([]);
@@ -385,25 +329,6 @@ test("what was forgotten on the hub and is shared by a fork does not keep other 
   for (const id of ["a", "b"]) home.forget(`fork of ${id}`);
   expect(await hub.push(home, WEB)).toMatchObject({ gone: ["a"], moved: ["b"] });
   expect(home.resume("b").messages()).toHaveLength(5);
-});
-
-test("a pull after an undo that was not pushed finds nothing new, and the undo stays", async () => {
-  const url = await readyDatabase();
-  const [hub, home] = [await openedHub(url), temporaryStore()];
-  const session = home.session("s", { project: "web" });
-  session.append(talk(6));
-  session.rewind({ toMessageId: session.messages()[2]!.id });
-  session.append(user("another way"));
-  await hub.push(home, WEB);
-  session.undo();
-  const texts = session.messages().map(({ text }) => text);
-  expect(texts).toHaveLength(6);
-  for (const take of [false, true]) {
-    expect(await hub.pull(home, "s", { take, fork: true })).toMatchObject({ outcome: "known", forkId: null });
-  }
-  expect(session.messages().map(({ text }) => text)).toEqual(texts);
-  expect(await hub.push(home, WEB)).toMatchObject({ sessionCount: 1, behind: [], diverged: [] });
-  await expectOnHub(url, home, "s");
 });
 
 test("an older file deletes no message on the hub whose seq a message had that was forgotten in it", async () => {
@@ -434,20 +359,6 @@ test("a pull deletes no message of the store whose seq a message had that a coll
   expect(session.append(user("mine")).seq).toBe(theirs!.seq);
   await expect(hub.pull(home, "s")).rejects.toMatchObject({ code: "SESSION_DIVERGED" });
   expect(session.newest()!.text).toBe("mine");
-});
-
-test("a fork has the messages of a copy of the file, whose ids the other copy gave to other messages", async () => {
-  const { hub, store: home, copy } = await copiedStore();
-  const session = home.session("s", { project: "web" });
-  session.append(talk(2));
-  await hub.push(home, WEB);
-  const other = await copy();
-  const { messageId } = session.append(user("said here"));
-  await hub.push(home, WEB);
-  expect(other.resume("s").append(user("said there")).messageId).toBe(messageId);
-  const { forkId } = await hub.pull(other, "s", { fork: true });
-  expect(other.resume("s").newest()!.text).toBe("said here");
-  expect(other.resume(forkId!).newest()!.text).toBe("said there");
 });
 
 /** A store and a copy of its file, which have both appended one message, under the same id. */
@@ -641,28 +552,6 @@ test("a message of a fork that has grown or was changed goes on in a second one"
     ...["one", "after 1 one", "two", "after 2 one", "three", "after 3 one"],
     ...["changed", "after 1 changed", "after 1 changed", "last"],
   ]);
-});
-
-test("an older copy of a file that has forgotten a message overwrites nothing newer, and its push forgets it", async () => {
-  const { url, hub, store, copy } = await copiedStore();
-  store.session("s", { project: "web" }).append(talk(6));
-  await hub.push(store, WEB);
-  const older = await copy();
-  store.resume("s").update({ title: "new title" });
-  store.resume("s").entries.append([{ id: "e", value: 1 }]);
-  await hub.push(store, WEB);
-  const secret = older.resume("s").messages()[2]!;
-  older.forget("s", { messageIds: [secret.id] });
-  expect(await hub.push(older, WEB)).toMatchObject({ sessionCount: 1, behind: [] });
-  expect(titleOf(older, "s")).toBe("new title");
-  expect(older.resume("s").messages()).toHaveLength(5);
-  expect(await run(url, "SELECT FROM coppice.messages WHERE message_id = $1", [secret.id])).toEqual([]);
-  await hub.push(store, WEB);
-  expect(store.resume("s").messages()).toHaveLength(5);
-  for (const one of [store, older]) {
-    expect(titleOf(one, "s")).toBe("new title");
-    expect(one.query("SELECT external_id FROM entries")).toEqual([{ external_id: "e" }]);
-  }
 });
 
 test("a store that meets a copy of its file gives ids from another block", async () => {

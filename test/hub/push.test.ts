@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, onTestFinished, vi } from "vitest";
 import { grantTeam } from "../../src/hub/administration.ts";
@@ -6,10 +5,19 @@ import { HubConnection } from "../../src/hub/connection.ts";
 import type { Store } from "../../src/index.ts";
 import { internalsOf } from "../../src/session/opened-store.ts";
 import { slow } from "../support/effort.ts";
-import { connected, hubWithStores, openedConnection, openedHub, readyDatabase, run, test } from "../support/hub.ts";
+import {
+  connected,
+  copiedStore,
+  hubWithStores,
+  openedConnection,
+  openedHub,
+  readyDatabase,
+  run,
+  test,
+} from "../support/hub.ts";
 import { expectOnHub } from "../support/pushed.ts";
 import { user } from "../support/said.ts";
-import { openedStore, temporaryFolder, temporaryPath } from "../support/temporary-store.ts";
+import { openedStore, temporaryPath } from "../support/temporary-store.ts";
 
 const WEB = { projects: ["web"] };
 const NOTHING = {
@@ -147,14 +155,10 @@ test("a rewind, an undo and an edit are carried", async () => {
 });
 
 test("an older copy is behind, and a copy that went on has diverged; neither changes anything", async () => {
-  const url = await readyDatabase();
-  const hub = await openedHub(url);
-  const folder = temporaryFolder();
-  const store = openedStore(join(folder, "agent.db"));
+  const { url, hub, store, copy: copied } = await copiedStore();
   grow(store, "one", 10);
   await hub.push(store, WEB);
-  await store.backup(join(folder, "copy.db"));
-  const copy = openedStore(join(folder, "copy.db"));
+  const copy = await copied();
   grow(store, "one", 5);
   await hub.push(store, WEB);
   expect(await hub.push(copy, WEB)).toEqual({ ...NOTHING, behind: ["one"] });
@@ -199,17 +203,13 @@ test("the hub deletes what its project keeps no longer, and the store keeps it",
 });
 
 test("forgotten messages leave the hub with the next push, and every copy", async () => {
-  const url = await readyDatabase();
-  const hub = await openedHub(url);
-  const folder = temporaryFolder();
-  const store = openedStore(join(folder, "agent.db"));
+  const { url, hub, store, copy: copied } = await copiedStore();
   grow(store, "one", 80);
   const session = store.session("one");
   const secret = session.append({ role: "user", content: `the secret word ${"and more ".repeat(10_000)}` });
   grow(store, "one", 60);
   await hub.push(store, WEB);
-  await store.backup(join(folder, "copy.db"));
-  const copy = openedStore(join(folder, "copy.db"));
+  const copy = await copied();
 
   store.forget("one", { messageIds: [secret.messageId, session.messages()[3]!.id] });
   await hub.push(store, WEB);
@@ -232,15 +232,11 @@ test("forgotten messages leave the hub with the next push, and every copy", asyn
 });
 
 test("a forgotten session leaves the hub, and a copy that comes later does not bring it back", async () => {
-  const url = await readyDatabase();
-  const hub = await openedHub(url);
-  const folder = temporaryFolder();
-  const store = openedStore(join(folder, "agent.db"));
+  const { url, hub, store, copy: copied } = await copiedStore();
   grow(store, "one", 40);
   grow(store, "two", 2);
   await hub.push(store, WEB);
-  await store.backup(join(folder, "copy.db"));
-  const copy = openedStore(join(folder, "copy.db"));
+  const copy = await copied();
 
   store.forget("one", { dryRun: true });
   expect(await hub.push(store, WEB)).toEqual(NOTHING);

@@ -4,7 +4,7 @@ import { burySession } from "../../src/hub/forgetting.ts";
 import type { SessionKey } from "../../src/hub/places.ts";
 import { recallOnHub } from "../../src/hub/recall.ts";
 import { BUCKETS, KeptSegments } from "../../src/hub/word-index.ts";
-import type { MessageInput, Store } from "../../src/index.ts";
+import type { MessageInput } from "../../src/index.ts";
 import { runs, seenIn, slow } from "../support/effort.ts";
 import {
   asRole,
@@ -17,7 +17,7 @@ import {
   run,
   test,
 } from "../support/hub.ts";
-import { expectSameAnswers } from "../support/hub-answers.ts";
+import { changed, expectSameAnswers } from "../support/hub-answers.ts";
 import { talk } from "../support/said.ts";
 import { temporaryStore } from "../support/temporary-store.ts";
 
@@ -124,31 +124,6 @@ test("a search of the hub gives the order and the scores of the store", async ()
   expect(forgottenSessionCount).toBeGreaterThan(seenIn(0));
   expect(mergedCount).toBeGreaterThan(seenIn(0));
 });
-
-function changed(
-  store: Store,
-  done: { kind: "rewind" | "undo" | "forgetMessage" | "forgetSession"; session: string; seq?: number; count?: number },
-): boolean {
-  if (!store.sessionIds({ prefix: "" }).includes(done.session)) return false;
-  const opened = store.resume(done.session);
-  try {
-    if (done.kind === "rewind") {
-      const ids = store.query(
-        `SELECT id FROM messages WHERE session_id = '${done.session}' ORDER BY seq DESC LIMIT ${done.count! + 1}`,
-      );
-      opened.rewind({ toMessageId: ids.at(-1)!.id as number });
-    } else if (done.kind === "undo") opened.undo();
-    else if (done.kind === "forgetSession") store.forget(done.session);
-    else {
-      const [row] = store.query(`SELECT id FROM messages WHERE session_id = '${done.session}' AND seq = ${done.seq}`);
-      if (row === undefined) return false;
-      store.forget(done.session, { messageIds: [row.id as number] });
-    }
-    return true;
-  } catch {
-    return false; // there is nothing to rewind or to undo
-  }
-}
 
 slow(describe)("a large project", () => {
   const project = "large";

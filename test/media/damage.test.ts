@@ -185,24 +185,6 @@ describe("a damaged file", () => {
     store.close();
   });
 
-  test("whose words were altered shows none of them", async () => {
-    const { path } = await grownStore();
-    inDatabase(path, (database) =>
-      database.exec("UPDATE messages SET parts = replace(parts, 'Message 3', 'Message 4')"),
-    );
-    const { id } = inDatabase(path, (database) =>
-      database.prepare<[], { id: number }>("SELECT id FROM messages WHERE session_id = 'a' AND seq = 4").get(),
-    )!;
-    const store = openedStore(path);
-    expect(() => store.resume("a").messages({ seqFrom: 4, limit: 1 })).toThrow(
-      expect.objectContaining({
-        code: "STORE_CORRUPT",
-        message: `The store ${path} is damaged: row ${id} of messages is damaged.`,
-      }),
-    );
-    expect(store.resume("a").messages({ seqFrom: 5, limit: 1 })).toHaveLength(1);
-  });
-
   test("in which each value of a message is in the place of the one before shows it in no hit", async () => {
     const { path } = await grownStore();
     const shifted = `name = external_id, external_id = token_counter, token_counter = digest, digest = embedding,

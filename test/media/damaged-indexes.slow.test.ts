@@ -154,7 +154,6 @@ const swapped = (index: string, one: number, other: number): [string, Damage] =>
  */
 test.each<[what: string, damage: Damage]>([
   lost("messages_by_seq", "seq = 3"),
-  lost("messages_by_seq", "seq = 39"),
   lost("messages_by_seq", "seq = 40"),
   lost("messages_by_seq", "session_id = 'a' AND seq < 2"),
   lost("messages_pinned", "seq = 0"),
@@ -163,7 +162,6 @@ test.each<[what: string, damage: Damage]>([
   lost("clusters_by_subject", "session_id = 'a'"),
   lost("unions_by_node", "kind IN ('start', 'join')"),
   lost("unions_by_session", "id > 10"),
-  lost("unions_by_session", "kind = 'settle'"),
   lost("unions_by_session", "kind = 'unite' AND session_id = 'a'"),
   lost("unions_by_root", "kind = 'join'"),
   lost("unions_of_subjects", "kind = 'unite'"),
@@ -181,7 +179,6 @@ test.each<[what: string, damage: Damage]>([
   ["an index takes a session for a branch", (path) => fillIndex(path, "sessions_superseded", () => "id = 'a'")],
   swapped("items_by_key", 0, 1),
   swapped("entries_by_session", 0, 3),
-  swapped("sqlite_autoindex_frontier_moves_1", 0, 2),
   swapped("sqlite_autoindex_sessions_1", 0, 2),
   swapped("sqlite_autoindex_clusters_1", 0, 1),
   ["an index has a cluster twice", (path) => repeatEntry(path, "clusters_by_subject", 0, 1)],
@@ -231,7 +228,6 @@ test.each<[what: string, damage: Damage]>([
       rekeyIndex(path, "messages_by_seq", "session_id", `(CASE id WHEN ${id} THEN 'g' ELSE session_id END)`);
     },
   ],
-  row("DELETE FROM messages"),
   row("DELETE FROM messages WHERE session_id = 'a' AND seq = 1"),
   row("UPDATE messages SET created_at_ms = 0 WHERE session_id = 'a' AND seq = 40"),
   row("UPDATE messages SET token_count = token_count + 1 WHERE session_id = 'a' AND seq = 40"),
@@ -239,10 +235,8 @@ test.each<[what: string, damage: Damage]>([
   row("UPDATE messages SET role = 'asristant' WHERE role = 'assistant'"),
   row("UPDATE messages SET session_id = 'x' WHERE id = 2"),
   row("UPDATE messages SET stored_text = 'Other words.' WHERE session_id = 'a' AND seq = 1"),
-  row("UPDATE sessions SET created_at_ms = 1 WHERE id = 'b'"),
   row("UPDATE sessions SET created_at_ms = 1 WHERE id = 'empty'"),
   row("UPDATE sessions SET superseded_at_ms = 1 WHERE id = 'b'"),
-  row("UPDATE themes SET token_count = token_count + 1"),
   row("UPDATE clusters SET token_count = token_count + 1"),
   row("UPDATE clusters SET subject_parent_id = (SELECT min(subject_parent_id) FROM clusters) WHERE session_id = 'a'"),
   row("UPDATE clusters SET centroid_sum = randomblob(length(centroid_sum)) WHERE root_id = 2"),
@@ -250,9 +244,6 @@ test.each<[what: string, damage: Damage]>([
   row("UPDATE unions SET node = node + 1 WHERE kind = 'unite'"),
   row("UPDATE unions SET id = id + 2 WHERE id = (SELECT max(id) FROM unions)"),
   ...["members = '[1]'", "node = node + 1", "kind = 'settle'", "level = 'theme'", "undone_at = id"].map((change) =>
-    row(`UPDATE undone_unions SET ${change} WHERE ${TAKEN}`),
-  ),
-  ...["id = id + 1000", "generation = 2", "root = root + 1", "session_id = 'b'", "score = 2"].map((change) =>
     row(`UPDATE undone_unions SET ${change} WHERE ${TAKEN}`),
   ),
   ["the schema computes other texts", redefined("replace(sql, '[0].content', '[1].content')")],
@@ -362,12 +353,6 @@ test.each([
   expect(() => database.read(() => scanTail(fullText, []))).toThrow(isCorrupt);
   expect(() => database.read(() => enteringSteps(messages.graduatingOf([stepId]), -1))).toThrow(isCorrupt);
   expect(damaged.resume("b").messages()).toHaveLength(41);
-});
-
-test("a message that SQLite cannot compute does not stop `verify` at a session without messages", () => {
-  const damage = redefined("replace(sql, 'json_valid(parts)', 'json_valid(pabts)')");
-  const store = damagedStore(damage, full);
-  expect(store.verify().ok).toBe(false);
 });
 
 test("a store that has lost its generation is read as far as it does not need it", () => {

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type DecidedRow, Forest, replay } from "../../src/forest/forest.ts";
 import { logWithout } from "../../src/forest/forget.ts";
-import { runs, seenInRuns } from "../support/effort.ts";
+import { expectSeen, runs } from "../support/effort.ts";
 import { rootsOf } from "../support/forest-steps.ts";
 
 /**
@@ -44,9 +44,7 @@ test("parts what is left exactly as it was", () => {
     ),
     { numRuns: runs(150) },
   );
-  expect(seen.emptied).toBeGreaterThan(seenInRuns(150));
-  expect(seen.renamed).toBeGreaterThan(seenInRuns(150));
-  expect(seen.unites).toBeGreaterThan(seenInRuns(150));
+  expectSeen(seen, { emptied: 150, renamed: 150, unites: 150 });
 });
 
 function grownLog(deeds: readonly { kind: number; which: number; other: number }[]): DecidedRow[] {

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { importFiles } from "../../src/imports/import-files.ts";
 import type { Store } from "../../src/index.ts";
-import { runs, TESTS_ALL } from "../support/effort.ts";
+import { expectSeen, runs, TESTS_ALL } from "../support/effort.ts";
 import { openFresh, temporaryFolder } from "../support/temporary-store.ts";
 
 /** A conversation in a format with ids and names of its own, and in one where both come from the place in the file. */
@@ -91,7 +91,5 @@ test("no import brings back what was forgotten", async () => {
     { numRuns: runs(20) },
   );
   if (!TESTS_ALL) return; // a few runs need not meet each
-  expect(seen.leftOut).toBeGreaterThan(25);
-  expect(seen.forgotten).toBeGreaterThan(25);
-  expect(seen.added).toBeGreaterThan(75);
+  expectSeen(seen, { leftOut: 25, forgotten: 25, added: 75 });
 });

@@ -11,7 +11,7 @@ import { parseQuery } from "../../src/recall/query.ts";
 import { storeSource } from "../../src/recall/store-source.ts";
 import { openDatabase } from "../../src/store/file/open.ts";
 import { makeRepositories } from "../../src/store/repositories.ts";
-import { runs, seenInRuns } from "../support/effort.ts";
+import { expectSeen, runs } from "../support/effort.ts";
 import { nastyMessage } from "../support/message-arbitraries.ts";
 import { user } from "../support/said.ts";
 import { inFolder, openFresh } from "../support/temporary-store.ts";
@@ -102,7 +102,5 @@ test("a search finds the same before and after indexing, and what reading every 
     ),
     { numRuns: runs(50) },
   );
-  expect(seen.tailHits).toBeGreaterThan(seenInRuns(200));
-  expect(seen.indexedHits).toBeGreaterThan(seenInRuns(200));
-  expect(seen.nasty).toBeGreaterThan(seenInRuns(10));
+  expectSeen(seen, { tailHits: 200, indexedHits: 200, nasty: 10 });
 });

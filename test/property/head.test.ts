@@ -18,6 +18,7 @@ import {
   seen,
   timed,
 } from "../support/head-run.ts";
+import { repeatedIds, SUBJECTS, subjectText } from "../support/message-arbitraries.ts";
 import { assistant, calls, results, user } from "../support/said.ts";
 import { inFolderAsync } from "../support/temporary-store.ts";
 
@@ -45,24 +46,17 @@ interface Line {
 /** `HEAD_RUNS=1000 COPPICE_SEED=random npx vitest run test/property/head.test.ts` takes a quarter of an hour. */
 const RUNS = Number(process.env.HEAD_RUNS ?? Math.max(5, runs(13)));
 
-const SUBJECTS = [
-  "deploy pipeline region lock bucket rollout cluster",
-  "parser template brace token grammar syntax",
-  "invoice currency billing customer refund tax",
-  "thumbnail photograph resize queue image pixel",
-];
 const QUERIES = SUBJECTS.map((subject) => subject.split(" ").slice(0, 3).join(" "));
-const text = fc
-  .tuple(fc.nat(SUBJECTS.length - 1), fc.array(fc.nat(6), { minLength: 2, maxLength: 12 }))
-  .map(([subject, picks]) => picks.map((pick) => SUBJECTS[subject]!.split(" ")[pick % 6]).join(" "));
-const ids = fc.subarray(["call_0", "call_1", "call_2"], { minLength: 1 });
 const utterance: fc.Arbitrary<MessageInput[]> = fc.oneof(
-  { weight: 6, arbitrary: text.map((words) => [user(words)]) },
-  { weight: 6, arbitrary: text.map((words) => [assistant(words)]) },
-  { weight: 1, arbitrary: text.map((words) => [user(words, { pinned: words.length % 3 === 0, name: "Ines" })]) },
-  { weight: 5, arbitrary: fc.tuple(ids, text).map(([called, words]) => [calls(called), results(called, words)]) },
-  { weight: 3, arbitrary: ids.map((called) => [calls(called), ...called.map((id) => results([id], "done"))]) },
-  { weight: 2, arbitrary: ids.map((called) => [calls(called)]) },
+  { weight: 6, arbitrary: subjectText.map((words) => [user(words)]) },
+  { weight: 6, arbitrary: subjectText.map((words) => [assistant(words)]) },
+  { weight: 1, arbitrary: subjectText.map((words) => [user(words, { pinned: words.length % 3 === 0, name: "Ines" })]) },
+  {
+    weight: 5,
+    arbitrary: fc.tuple(repeatedIds, subjectText).map(([called, words]) => [calls(called), results(called, words)]),
+  },
+  { weight: 3, arbitrary: repeatedIds.map((called) => [calls(called), ...called.map((id) => results([id], "done"))]) },
+  { weight: 2, arbitrary: repeatedIds.map((called) => [calls(called)]) },
   { weight: 1, arbitrary: fc.constant<MessageInput[]>([{ role: "system", content: "Be brief." }]) },
 );
 const utterances = fc.array(utterance, { minLength: 1, maxLength: 14, size: "max" }).map((messages) => messages.flat());
@@ -78,7 +72,7 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant("edit" as const),
       which: fc.nat(),
-      message: text.map((words) => user(words)),
+      message: subjectText.map((words) => user(words)),
       by,
       on,
     }),

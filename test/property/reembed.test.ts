@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Embedder, Store } from "../../src/index.ts";
 import { hashingEmbedder } from "../../src/models/hashing-embedder.ts";
-import { runs, seenInRuns } from "../support/effort.ts";
+import { expectSeen, runs } from "../support/effort.ts";
 import { letterEmbedder } from "../support/other-embedders.ts";
 import { calls, results, user } from "../support/said.ts";
 import { inFolderAsync, openFresh } from "../support/temporary-store.ts";
@@ -145,8 +145,5 @@ test("a store embedded again is as if it had always been so", async () => {
     }),
     { numRuns: runs(30) },
   );
-  expect(seen.atRest).toBeGreaterThan(seenInRuns(5));
-  expect(seen.settles).toBeGreaterThan(seenInRuns(30));
-  expect(seen.unites).toBeGreaterThan(seenInRuns(30));
-  expect(seen.subjects).toBeGreaterThan(seenInRuns(10));
+  expectSeen(seen, { atRest: 5, settles: 30, unites: 30, subjects: 10 });
 }, 120_000);

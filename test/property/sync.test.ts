@@ -2,7 +2,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { MessageInput } from "../../src/index.ts";
-import { runs, seenInRuns } from "../support/effort.ts";
+import { expectSeen, runs } from "../support/effort.ts";
 import { inputOf } from "../support/said.ts";
 import { inFolder, openFresh, tickingClock } from "../support/temporary-store.ts";
 
@@ -121,13 +121,7 @@ test("holds what a host has said once and in order, whatever it keeps of it", ()
     }),
     { numRuns: runs(30) },
   );
-  expect(seen.syncs).toBeGreaterThan(seenInRuns(500));
-  expect(seen.repeated).toBeGreaterThan(seenInRuns(500));
-  expect(seen.truncations).toBeGreaterThan(seenInRuns(25));
-  expect(seen.summaries).toBeGreaterThan(seenInRuns(25));
-  expect(seen.restarts).toBeGreaterThan(seenInRuns(15));
-  expect(seen.reopens).toBeGreaterThan(seenInRuns(15));
-  expect(seen.cut).toBeGreaterThan(seenInRuns(100));
+  expectSeen(seen, { syncs: 500, repeated: 500, truncations: 25, summaries: 25, restarts: 15, reopens: 15, cut: 100 });
 }, 120_000);
 
 /** How many may be cut off: what is left holds more messages said only once than are said new until the next sync. */

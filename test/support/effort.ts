@@ -1,3 +1,5 @@
+import { expect } from "vitest";
+
 /** True in `npm run test:all`, which runs every test in full. */
 export const TESTS_ALL = process.env.COPPICE_TESTS === "all";
 
@@ -17,6 +19,17 @@ export function seenIn(count: number): number {
 /** The same, where a fifth of the runs meets a fifth of the cases. */
 export function seenInRuns(count: number): number {
   return IS_RANDOM ? -1 : runs(count);
+}
+
+/** Fails unless more of each kind of case was met than this, by `seenInRuns`. */
+export function expectSeen<Kind extends string>(
+  seen: Record<Kind, number>,
+  least: Partial<Record<Kind, number>>,
+): void {
+  const short = Object.entries<number>(least as Record<Kind, number>).filter(([kind, count]) => {
+    return seen[kind as Kind] <= seenInRuns(count);
+  });
+  expect(short.map(([kind, count]) => `${seen[kind as Kind]} of more than ${count} ${kind}`)).toEqual([]);
 }
 
 /** All of a list in `npm run test:all`; in `npm test` only `count` of it, evenly, with the first and the last. */

@@ -44,6 +44,32 @@ export async function expectSameAnswers(
   return count;
 }
 
+/** Changes a session, unless there is nothing of it to change. Returns whether it did. */
+export function changed(
+  store: Store,
+  done: { kind: "rewind" | "undo" | "forgetMessage" | "forgetSession"; session: string; seq?: number; count?: number },
+): boolean {
+  if (!store.sessionIds({ prefix: "" }).includes(done.session)) return false;
+  const opened = store.resume(done.session);
+  try {
+    if (done.kind === "rewind") {
+      const ids = store.query(
+        `SELECT id FROM messages WHERE session_id = '${done.session}' ORDER BY seq DESC LIMIT ${done.count! + 1}`,
+      );
+      opened.rewind({ toMessageId: ids.at(-1)!.id as number });
+    } else if (done.kind === "undo") opened.undo();
+    else if (done.kind === "forgetSession") store.forget(done.session);
+    else {
+      const [row] = store.query(`SELECT id FROM messages WHERE session_id = '${done.session}' AND seq = ${done.seq}`);
+      if (row === undefined) return false;
+      store.forget(done.session, { messageIds: [row.id as number] });
+    }
+    return true;
+  } catch {
+    return false; // there is nothing to rewind or to undo
+  }
+}
+
 function comparable(hit: Awaited<ReturnType<Store["recall"]>>[number]) {
   const { messageId, sessionId, seq, role, text, score, parts, snippet, neighbors, copies } = hit;
   return {

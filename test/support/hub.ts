@@ -1,10 +1,11 @@
+import { join } from "node:path";
 import { Client, type QueryResultRow } from "pg";
 import { afterAll, test as anyTest, inject, onTestFinished, TestRunner } from "vitest";
 import { grantTeam } from "../../src/hub/administration.ts";
 import { HubConnection } from "../../src/hub/connection.ts";
 import { type Hub, openHub } from "../../src/hub/index.ts";
 import type { OpenOptions, Store } from "../../src/index.ts";
-import { temporaryStore } from "./temporary-store.ts";
+import { openedStore, temporaryFolder, temporaryStore } from "./temporary-store.ts";
 
 const server = inject("hubServer");
 
@@ -91,6 +92,21 @@ export async function hubWithStores(
   await run(url, `CREATE ROLE ${member} LOGIN`);
   const hub = await openedHub(await grantedTo(url, member, "test", "write"));
   return { url, hub, home: temporaryStore(options), away: temporaryStore(options) };
+}
+
+/** A hub, and a store whose file is copied. */
+export async function copiedStore(): Promise<{ url: string; hub: Hub; store: Store; copy: () => Promise<Store> }> {
+  const url = await readyDatabase();
+  const folder = temporaryFolder();
+  const store = openedStore(join(folder, "agent.db"));
+  let count = 0;
+  const copy = async (): Promise<Store> => {
+    count += 1;
+    const path = join(folder, `copy-${count}.db`);
+    await store.backup(path);
+    return openedStore(path);
+  };
+  return { url, hub: await openedHub(url), store, copy };
 }
 
 /** What administrators use, until the test is over. */

@@ -115,3 +115,19 @@ export const nastyMessage: fc.Arbitrary<MessageInput> = fc
       { requiredKeys: ["role", "parts"] },
     ),
   );
+
+/** Enough words of each subject to tell them apart. */
+export const SUBJECTS = [
+  "deploy pipeline region lock bucket rollout cluster",
+  "parser template brace token grammar syntax",
+  "invoice currency billing customer refund tax",
+  "thumbnail photograph resize queue image pixel",
+];
+
+/** A few words about one of the subjects. */
+export const subjectText = fc
+  .tuple(fc.nat(SUBJECTS.length - 1), fc.array(fc.nat(6), { minLength: 2, maxLength: 12 }))
+  .map(([subject, picks]) => picks.map((pick) => SUBJECTS[subject]!.split(" ")[pick % 6]).join(" "));
+
+/** Ids that come again, as many providers give them. */
+export const repeatedIds = fc.subarray(["call_0", "call_1", "call_2"], { minLength: 1 });

@@ -149,21 +149,6 @@ describe("a migration that rebuilds messages and sessions", () => {
     expect(readFileSync(path).equals(before)).toBe(true);
   });
 
-  test("makes a file that this version refuses, and leaves as it is", () => {
-    const path = storeFile();
-    migrateFile(path, rebuilding(path));
-    const before = allRows(path);
-    for (const readonly of [false, true]) {
-      expect(() => openStore(path, { readonly })).toThrow(
-        expect.objectContaining({
-          code: "FORMAT_UNSUPPORTED",
-          message: expect.stringContaining("a newer version has written it"),
-        }),
-      );
-    }
-    expect(allRows(path)).toEqual(before);
-  });
-
   test("is made once where two processes come to it at the same moment", async () => {
     const path = storeFile();
     const [counts, folder] = [rowCounts(path), rebuilding(path)];

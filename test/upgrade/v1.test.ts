@@ -55,18 +55,6 @@ test("facts, log and derived rows agree, and the derived ones can be made again"
   expect(store.verify({ rebuild: true })).toMatchObject({ ok: true, rebuiltCount: 0 });
 });
 
-test("themes and window hold each message exactly once", () => {
-  const store = openFixture();
-  const session = store.resume("harbor-pilot");
-  const roots = session.roots();
-  expect(roots).toHaveLength(3);
-  const members = roots.flatMap(({ root }) => store.expand(root).members.map(({ seq }) => seq));
-  const hot = store
-    .query("SELECT seq FROM message_zones WHERE session_id = 'harbor-pilot' AND is_cold = 0")
-    .map(({ seq }) => seq);
-  expect([...members, ...hot].sort((left, right) => Number(left) - Number(right))).toEqual([...Array(35).keys()]);
-});
-
 test("a context shows what is pinned, the summaries that stood, and the newest words", () => {
   const context = openFixture().resume("harbor-pilot").render({ tokensMax: 4_000 });
   const text = JSON.stringify(context.messages);

@@ -13,6 +13,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { Best } from "../../../src/ann/best.ts";
 import { type Hnswlib, loadHnswlib } from "../../../src/ann/graph.ts";
 import { NearestClusters } from "../../../src/ann/nearest-clusters.ts";
 import { StoreError } from "../../../src/core/errors.ts";
@@ -80,22 +81,6 @@ function rootsNear(nearest: NearestClusters, k: number, options: object = {}): n
 }
 
 describe("while there are few", () => {
-  test("nothing is near in an empty store", () => {
-    expect(rootsNear(nearestOf(new ClusterRows(":memory:")), 5)).toEqual([]);
-  });
-
-  test("each is compared, best first, ties to the older root", () => {
-    const rows = new ClusterRows(":memory:");
-    rows.change(4, [0, 2]);
-    rows.change(9, [3, 4]);
-    rows.change(7, [30, 40]);
-    rows.change(5, [-1, 0]);
-    const found = nearestOf(rows).nearest(EAST, { k: 3 });
-    expect(found.map(({ root }) => root)).toEqual([7, 9, 4]);
-    expect(found[0]!.similarity).toBeCloseTo(0.6, 6);
-    expect(found[2]!.similarity).toBe(0);
-  });
-
   test("one without a direction is near nothing, until it has one, and when it has lost it", () => {
     const rows = new ClusterRows(":memory:");
     const nearest = nearestOf(rows);
@@ -105,21 +90,6 @@ describe("while there are few", () => {
     expect(rootsNear(nearest, 5)).toEqual([1]);
     rows.change(1, [0, 0]);
     expect(rootsNear(nearest, 5)).toEqual([]);
-  });
-
-  test("what is new is found at once, and what has changed where it is now", () => {
-    const rows = new ClusterRows(":memory:");
-    const nearest = nearestOf(rows);
-    rows.change(1, [1, 0]);
-    expect(rootsNear(nearest, 5)).toEqual([1]);
-    rows.change(2, [1, 0.1]);
-    rows.change(1, [1, 0.2]);
-    expect(rootsNear(nearest, 5)).toEqual([2, 1]);
-  });
-
-  test("only what is accepted is found", () => {
-    const rows = circle(":memory:", 20);
-    expect(rootsNear(nearestOf(rows), 3, { accepts: (root: number) => root % 5 === 0 })).toEqual([5, 10, 15]);
   });
 
   test("no index is made", async () => {
@@ -490,7 +460,6 @@ describe("an index file that is lost or damaged", () => {
     ["is missing", (path) => rmSync(`${path}-coppice-ann.hnsw`)],
     ["was cut off", (path) => truncateSync(`${path}-coppice-ann.hnsw`, 50_000)],
     ["has another bit", (path) => turnBit(`${path}-coppice-ann.hnsw`, 50_000)],
-    ["has another first bit", (path) => turnBit(`${path}-coppice-ann.hnsw`, 0)],
     ["has lost its sidecar", (path) => rmSync(`${path}-coppice-ann.json`)],
     ["has a sidecar with another digit", (path) => turnBit(`${path}-coppice-ann.json`, 200)],
   ];
@@ -609,5 +578,34 @@ describe("where it cannot be as it should", () => {
     expect(nearest.state()).toMatchObject({ indexedCount: 1_000 });
     expect(nearest.state().saveFailure).toEqual({ reason: expect.stringContaining("ENOENT"), cause: "other" });
     expect(rootsNear(nearest, 2)).toEqual([1, 2]);
+  });
+});
+
+describe("the best of many", () => {
+  test("come best first, ties to the older root", () => {
+    const best = new Best(3);
+    for (const [root, similarity] of [
+      [9, 0.5],
+      [4, 0.5],
+      [7, 0.9],
+      [5, 0.1],
+      [6, 0.5],
+    ] as const)
+      best.offer(root, similarity);
+    expect(best.list()).toEqual([
+      { root: 7, similarity: 0.9 },
+      { root: 4, similarity: 0.5 },
+      { root: 6, similarity: 0.5 },
+    ]);
+  });
+
+  test("are cosines, although products of unit vectors overshoot", () => {
+    const best = new Best(2);
+    best.offer(1, 1.0000001);
+    best.offer(2, -1.0000001);
+    expect(best.list()).toEqual([
+      { root: 1, similarity: 1 },
+      { root: 2, similarity: -1 },
+    ]);
   });
 });

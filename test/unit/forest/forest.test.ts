@@ -38,16 +38,6 @@ const GROWN = [
 ];
 
 describe("Forest", () => {
-  test("finds the cluster and the theme of a step", () => {
-    const forest = forestOf(...GROWN);
-    expect([12, 14, 15].map((step) => forest.find(step))).toEqual([
-      { cluster: 10, theme: 10 },
-      { cluster: 14, theme: 10 },
-      { cluster: 11, theme: 10 },
-    ]);
-    expect(forest.find(99)).toBeUndefined();
-  });
-
   test("points steps to their cluster, roots to what absorbed them, and never past it", () => {
     const forest = forestOf(...GROWN);
     expect([10, 12, 11, 15, 14, 13, 99].map((step) => forest.parentOf(step))).toEqual([
@@ -66,6 +56,7 @@ describe("Forest", () => {
     expect(forest.find(14, 6)).toEqual({ cluster: 14, theme: 14 });
     expect(forest.find(14, 7)).toEqual({ cluster: 14, theme: 13 });
     expect(forest.find(14, 5)).toBeUndefined();
+    expect(forest.find(99)).toBeUndefined();
     expect(forest.find(11, 4)).toEqual({ cluster: 11, theme: 11 });
     expect(forest.find(11, 5)).toEqual({ cluster: 11, theme: 10 });
   });

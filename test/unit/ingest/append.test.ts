@@ -212,14 +212,4 @@ describe("pinned messages", () => {
     );
     expect(session.messages()).toHaveLength(1);
   });
-
-  test("stay in every context and never enter the forest", () => {
-    const session = temporaryStore().session("s", { hotSize: 1, overlap: 0, evictBatch: 1 });
-    const { messageId } = session.append(user("the password is swordfish", { pinned: true }));
-    session.append(talk(40));
-    session.compact();
-    const { messages, sources } = session.render({ tokensMax: 2_000 });
-    expect(messages[0]!.parts).toEqual([{ type: "text", text: "the password is swordfish" }]);
-    expect(sources[0]).toMatchObject({ messageId, how: "verbatim", messageIndex: 0 });
-  });
 });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Store } from "../../../src/index.ts";
 import { inDatabase } from "../../support/rows.ts";
 import { user } from "../../support/said.ts";
-import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
+import { timedStore } from "../../support/timed-store.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -20,33 +20,10 @@ function sayOften(store: Store, sessionCount: number, messageCount: number): voi
 
 const countOf = (store: Store, sql: string): unknown => store.query(`SELECT count(*) AS n FROM ${sql}`)[0]!.n;
 
-test("two processes that place at once place each cluster once, as one alone would", async () => {
-  let now = Date.UTC(2026, 0, 1);
-  const [alone, together] = [temporaryPath(), temporaryPath()];
-  const open = (path: string): Store => openedStore(path, { clock: () => now });
-  const stores = [open(alone), open(together), open(together)] as const;
-  sayOften(stores[0], 5, 90);
-  sayOften(stores[1], 5, 90);
-  now += 2 * DAY_MS;
-  await stores[0].upkeep();
-  await Promise.all([stores[1].upkeep(), stores[2].upkeep()]);
-  const clusterCount = countOf(stores[0], "clusters") as number;
-  expect(clusterCount).toBeGreaterThan(200); // several batches
-  expect(countOf(stores[0], "clusters WHERE subject_parent_id <> root_id")).toBeGreaterThan(50);
-  for (const store of stores) {
-    expect(countOf(store, "unions WHERE level = 'subject' AND kind = 'start'")).toBe(clusterCount);
-    expect(store.verify()).toMatchObject({ ok: true, problems: [] });
-  }
-  const subjects = "SELECT root_id, subject_parent_id FROM clusters ORDER BY root_id";
-  expect(stores[2].query(subjects)).toEqual(stores[0].query(subjects));
-});
-
 test("an upkeep that is aborted has placed some clusters, and the next places the rest", async () => {
-  let now = Date.UTC(2026, 0, 1);
-  const path = temporaryPath();
-  const store = openedStore(path, { clock: () => now });
+  const { store, pass } = timedStore();
   sayOften(store, 3, 90);
-  now += 2 * DAY_MS;
+  pass(2 * DAY_MS);
   const controller = new AbortController();
   const watch = setInterval(() => {
     if (countOf(store, "clusters WHERE subject_parent_id IS NOT NULL") !== 0) controller.abort(new Error("enough"));
@@ -62,48 +39,12 @@ test("an upkeep that is aborted has placed some clusters, and the next places th
   expect(countOf(store, "clusters WHERE subject_parent_id IS NOT NULL")).toBe(clusterCount);
 });
 
-/** Do something once the first clusters have their places and others wait. */
-async function afterFirstBatch(store: Store, happen: () => void): Promise<void> {
-  const watch = setInterval(() => {
-    if (countOf(store, "clusters WHERE subject_parent_id IS NOT NULL") === 0) return;
-    clearInterval(watch);
-    happen();
-  }, 0);
-  await store.upkeep();
-}
-
-test.each([
-  ["gets a project", (store: Store) => void store.session("late", { project: "p" })],
-  ["is forgotten", (store: Store) => void store.forget("late")],
-  ["loses messages", (store: Store) => void store.forget("late", { messageIds: [1, 2, 3] })],
-])("a session that %s while others are placed is placed as it is then", async (_, happen) => {
-  let now = Date.UTC(2026, 0, 1);
-  const store = openedStore(temporaryPath(), { clock: () => now });
-  const words = ["lock", "bucket", "parser", "token", "invoice", "refund", "oven", "bread"];
-  const texts = Array.from(
-    { length: 90 },
-    (_, number) => `${words[number % 8]}${number} ${words[number % 5]}${number}x`,
-  );
-  for (const id of ["late", "a", "b"]) store.session(id).append(texts.map((text) => user(text)));
-  now += 2 * DAY_MS;
-  let happened = false;
-  await afterFirstBatch(store, () => {
-    happened = true;
-    happen(store);
-  });
-  await store.upkeep();
-  expect(happened).toBe(true);
-  expect(countOf(store, "clusters WHERE subject_parent_id IS NULL")).toBe(0);
-  expect(store.verify()).toMatchObject({ ok: true, problems: [] });
-});
-
 test("a project with a damaged cluster is left alone, and the others are placed", async () => {
-  let now = Date.UTC(2026, 0, 1);
-  const store = openedStore(temporaryPath(), { clock: () => now });
+  const { store, pass } = timedStore();
   for (const project of ["api", "web"]) {
     store.session(project, { project }).append([user("the session lock is stale"), user("Thanks!")]);
   }
-  now += 2 * DAY_MS;
+  pass(2 * DAY_MS);
   const controller = new AbortController();
   const resting = store.upkeep({ signal: controller.signal });
   controller.abort(new Error("one session rests"));
@@ -117,21 +58,13 @@ test("a project with a damaged cluster is left alone, and the others are placed"
 });
 
 test("subjects stay in their project, and sessions without one share theirs", async () => {
-  let now = Date.UTC(2026, 0, 1);
-  const store = openedStore(temporaryPath(), { clock: () => now });
+  const { store, pass } = timedStore();
   const lock = "the session lock is stale and the writer waits for its file";
-  for (const [id, project] of [
-    ["a", "web"],
-    ["b", "api"],
-    ["c", undefined],
-    ["d", "web"],
-    ["e", undefined],
-  ] as const) {
-    // biome-ignore format: a table
-    const options = project === undefined ? {} : { project };
+  const projects = { a: { project: "web" }, b: { project: "api" }, c: {}, d: { project: "web" }, e: {} };
+  for (const [id, options] of Object.entries(projects)) {
     store.session(id, options).append([user(lock), user("Thank you for the help!")]);
   }
-  now += 2 * DAY_MS;
+  pass(2 * DAY_MS);
   await store.upkeep();
   const sessions = store
     .subjects()
@@ -142,22 +75,12 @@ test("subjects stay in their project, and sessions without one share theirs", as
   ]);
 });
 
-/** Two sessions of a project with the same subjects, all of whose clusters have settled. */
-async function twoSessions(clock: () => number, later: (ms: number) => void): Promise<Store> {
-  const store = openedStore(temporaryPath(), { clock });
+test("a session that was rewound out of its subjects can be forgotten", async () => {
+  const { store, pass } = timedStore();
   sayOften(store, 2, 20);
-  later(5 * DAY_MS);
+  pass(5 * DAY_MS);
   await store.upkeep();
   expect(countOf(store, "clusters WHERE subject_parent_id <> root_id AND session_id = 's1'")).toBeGreaterThan(0);
-  return store;
-}
-
-test("a session that was rewound out of its subjects can be forgotten", async () => {
-  let now = Date.UTC(2026, 0, 1);
-  const store = await twoSessions(
-    () => (now += 1_000),
-    (ms) => (now += ms),
-  );
   store.resume("s0").rewind({ toSeq: 0 });
   store.forget("s0");
   expect(store.verify()).toMatchObject({ ok: true, sessionCount: 1, problems: [] });
@@ -166,11 +89,10 @@ test("a session that was rewound out of its subjects can be forgotten", async ()
 });
 
 test("forgetting a fork leaves what it shared in its subjects", async () => {
-  let now = Date.UTC(2026, 0, 1);
-  const store = openedStore(temporaryPath(), { clock: () => (now += 1_000) });
+  const { store, pass } = timedStore();
   sayOften(store, 2, 90);
   const rest = async (): Promise<void> => {
-    now += 5 * DAY_MS;
+    pass(5 * DAY_MS);
     await store.upkeep();
   };
   await rest();

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { MessageInput, Store } from "../../../src/index.ts";
 import { FORGOTTEN_PLACE, newMessages, type SyncKey } from "../../../src/ingest/sync.ts";
 import { hashingEmbedder } from "../../../src/models/hashing-embedder.ts";
-import { assistant, calls, inputOf, results, user } from "../../support/said.ts";
+import { assistant, calls, results, user } from "../../support/said.ts";
 import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
 
 /** One letter a message; `a:1` is the message `a` under the id `1`, `a!` says what was forgotten, and `!` is its place. */
@@ -77,13 +77,6 @@ describe("sync", () => {
     other.append(user("c"));
     expect(one.sync([user("a"), assistant("b"), user("c"), assistant("d")])).toMatchObject([{ seq: 3 }]);
     expect(other.sync([user("c"), assistant("d")])).toEqual([]);
-  });
-
-  test("knows its own messages when a host starts again from them", () => {
-    const session = temporaryStore().session("s");
-    session.append([user("a", { id: "m1", metadata: { n: 1 } }), assistant("b"), user("ok"), user("ok")]);
-    const host = session.messages().map(inputOf);
-    expect(session.sync([...host, user("ok")])).toMatchObject([{ seq: 4 }]);
   });
 
   test("refuses other words under a known id, and appends nothing", () => {

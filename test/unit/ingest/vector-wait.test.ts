@@ -1,45 +1,23 @@
 import { describe, expect, test, vi } from "vitest";
-import { breachesOf } from "../../../scripts/eval/provider-rules.ts";
-import type { Session, Store } from "../../../src/index.ts";
+import type { Store } from "../../../src/index.ts";
 import { MessageRepository } from "../../../src/store/facts/messages.ts";
-import { claimFaults } from "../../support/claims.ts";
 import { slow } from "../../support/effort.ts";
 import { calls, results, talk, user } from "../../support/said.ts";
-import { type ScriptedEmbedder, scriptedEmbedder } from "../../support/scripted-embedder.ts";
+import { scriptedEmbedder } from "../../support/scripted-embedder.ts";
 import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
 import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
+import { timedStore, zonesOf } from "../../support/timed-store.ts";
 
 const MINUTE_MS = 60_000;
 const WAIT_MS = 4 * 60 * MINUTE_MS;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 const SMALL = { hotSize: 4, overlap: 2, evictBatch: 3 };
 
-interface Timed {
-  store: Store;
-  session: Session;
-  embedder: ScriptedEmbedder;
-  another: () => Store;
-  pass: (ms: number) => void;
-}
-
-/** A store whose embedder is elsewhere and whose time stands still until it is told. */
-function timed(): Timed {
-  let now = Date.UTC(2026, 0, 1);
-  const path = temporaryPath();
+/** A store whose embedder is elsewhere. */
+function timed() {
   const embedder = scriptedEmbedder();
-  const another = (): Store =>
-    openedStore(path, { embedder, clock: () => now, summarizer: scriptedSummarizer("good") });
-  const store = another();
-  const pass = (ms: number): void => {
-    now += ms;
-  };
-  return { store, session: store.session("s", SMALL), embedder, another, pass };
-}
-
-function zonesOf(store: Store): string {
-  const letters = { hot: "H", overlap: "o", cold: "c" } as Record<string, string>;
-  const rows = store.query("SELECT zone FROM message_zones WHERE session_id = 's' ORDER BY seq");
-  return rows.map(({ zone }) => letters[zone as string]).join("");
+  const timed = timedStore({ embedder, summarizer: scriptedSummarizer("good") });
+  return { ...timed, embedder, session: timed.store.session("s", SMALL) };
 }
 
 function expectWhole(store: Store): void {
@@ -123,19 +101,6 @@ describe("a window whose vectors are due", () => {
     expect(rowsRead).toEqual([8, 8]);
   });
 
-  test("is emptied by what brings the vectors, and not by the next append", async () => {
-    const { store, session } = timed();
-    session.append(talk(300));
-    expect(zonesOf(store)).toBe("H".repeat(300));
-    await store.embedPending();
-    const cold = store.query("SELECT cold_count, hot_count FROM session_stats");
-    expect(cold).toEqual([{ cold_count: 296, hot_count: expect.any(Number) }]);
-    expect(session.render({ tokensMax: 4_000 }).tokenCount).toBeLessThanOrEqual(4_000);
-    expect(session.append(user("on")).seq).toBe(300);
-    expect(store.stats().withoutVectorCount).toBe(0);
-    expectWhole(store);
-  });
-
   test("drops a vector that comes after its message has gone into the forest", async () => {
     const { store, session, embedder, pass } = timed();
     session.append(talk(30));
@@ -164,24 +129,6 @@ describe("a window whose vectors are due", () => {
     expect(zonesOf(store)).toBe("ccccccHHHHHHHH");
     expect(session.compact()).toEqual({ compacted: false, reason: "nothing_to_compress" });
     expectWhole(store);
-  });
-
-  test("keeps every budget and every rule of providers, however long it is", () => {
-    const { store, session } = timed();
-    for (let turn = 0; turn < 30; turn++) {
-      session.append([
-        user(`read file ${turn}`),
-        calls([`c${turn}`]),
-        results([`c${turn}`], `contents ${turn} `.repeat(turn)),
-      ]);
-      for (const tokensMax of [400, 1_500, 20_000]) {
-        const result = session.render({ tokensMax });
-        expect(result.tokenCount).toBeLessThanOrEqual(tokensMax);
-        expect(breachesOf(result.messages)).toEqual([]);
-        expect(claimFaults(store, session, result)).toEqual([]);
-      }
-    }
-    expect(zonesOf(store)).toBe("H".repeat(90));
   });
 });
 

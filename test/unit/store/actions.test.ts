@@ -26,6 +26,16 @@ function move(from: Store, to: Store): void {
   to.importRows(path);
 }
 
+/** A closed store whose session has worked, all of it noted. */
+async function notedStore(): Promise<string> {
+  const path = temporaryPath();
+  const store = openedStore(path);
+  worked(store.session("s", { project: "/srv/web" }));
+  await store.upkeep();
+  store.close();
+  return path;
+}
+
 const ROWS = [
   { kind: "edit", target: "src/lease.ts", outcome: "ok", error: null },
   { kind: "run", target: "npm test", outcome: "failed", error: "AssertionError: the lease has not ended" },
@@ -92,11 +102,7 @@ test("sessions that come from another store are noted, also with ids below those
 });
 
 test("verify finds wrong and missing rows, and makes them again", async () => {
-  const path = temporaryPath();
-  const store = openedStore(path);
-  worked(store.session("s", { project: "/srv/web" }));
-  await store.upkeep();
-  store.close();
+  const path = await notedStore();
   for (const damage of [
     "UPDATE actions SET target = 'rm -rf /' WHERE ordinal = 0",
     "DELETE FROM actions WHERE outcome = 'failed'",
@@ -112,11 +118,7 @@ test("verify finds wrong and missing rows, and makes them again", async () => {
 });
 
 test("a store of before is read by upkeep, and answers meanwhile come from its newest messages", async () => {
-  const path = temporaryPath();
-  const store = openedStore(path);
-  worked(store.session("s", { project: "/srv/web" }));
-  await store.upkeep();
-  store.close();
+  const path = await notedStore();
   inDatabase(path, (database) => {
     database.exec("DELETE FROM actions; DELETE FROM store_settings WHERE name = 'noted_to'");
   });
@@ -130,11 +132,7 @@ test("a store of before is read by upkeep, and answers meanwhile come from its n
 });
 
 test("rows that were made by older rules are made again", async () => {
-  const path = temporaryPath();
-  const store = openedStore(path);
-  worked(store.session("s", { project: "/srv/web" }));
-  await store.upkeep();
-  store.close();
+  const path = await notedStore();
   inDatabase(path, (database) => {
     database.exec("UPDATE actions SET outcome = 'unknown', error = NULL, checksum = -1");
     database.exec(

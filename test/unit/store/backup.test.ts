@@ -130,15 +130,6 @@ describe("a backup", () => {
     expect(openedStore(path).session("s").messages()).toEqual(store.session("s").messages());
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
-
-  test("holds what was committed but is still in the write-ahead log", async () => {
-    const store = temporaryStore();
-    store.session("s").append({ role: "user", content: "only in the log" });
-    expect(statSync(`${store.path}-wal`).size).toBeGreaterThan(0);
-    const path = temporaryPath();
-    await store.backup(path);
-    expect(openedStore(path).session("s").messages()).toHaveLength(1);
-  });
 });
 
 describe("a target", () => {

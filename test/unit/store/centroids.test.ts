@@ -88,17 +88,4 @@ describe("centroids", () => {
     store.forget("b");
     expect(centroids.stamp()!.rewriteCount).toBeGreaterThan(afterRebuild.rewriteCount);
   });
-
-  test("are found by index: no cluster's row is read to count them or to see what has changed", () => {
-    const { path } = filled();
-    const planOf = (sql: string) =>
-      inDatabase(path, (database) =>
-        (database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[]).map(({ detail }) => detail),
-      );
-    for (const sql of ["SELECT root_id FROM clusters", "SELECT count(*) FROM clusters"]) {
-      expect(planOf(sql)[0]).toContain("USING COVERING INDEX");
-    }
-    const changed = "SELECT DISTINCT root FROM unions NOT INDEXED WHERE id > 7 AND level = 'cluster'";
-    expect(planOf(changed)[0]).toBe("SEARCH unions USING INTEGER PRIMARY KEY (rowid>?)");
-  });
 });

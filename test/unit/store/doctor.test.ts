@@ -174,6 +174,7 @@ describe("the disk", () => {
     [100_000_000, 1_000, "ok", "The disk has 100 MB left."],
     [500_000_000, 500_000_001, "advice", "The disk has 500 MB left. A backup of 500 MB does not fit beside the store."],
     [500_000_000, 500_000_000, "ok", "The disk has 500 MB left."],
+    [20_000_000_000, 1_000, "ok", "The disk has 20 GB left."],
   ])("with %i bytes left, for a store of %i: %s", (freeBytes, storeBytes, level, text) => {
     expect(roomFinding(freeBytes, storeBytes)).toMatchObject({ check: "disk", level, text });
   });

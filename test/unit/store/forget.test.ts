@@ -2,9 +2,9 @@ import { existsSync, readFileSync } from "node:fs";
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import type { Session, Store } from "../../../src/index.ts";
-import { someOf } from "../../support/effort.ts";
 import { searching } from "../../support/full-text.ts";
 import { inDatabase } from "../../support/rows.ts";
+import { assistant, calls, results, user } from "../../support/said.ts";
 import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
 import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
 
@@ -21,20 +21,12 @@ const SUBJECTS = [
 function say(session: Session, turns: number, from = 0): void {
   for (let turn = from; turn < from + turns; turn++) {
     const subject = SUBJECTS[Math.floor(turn / 3) % SUBJECTS.length]!;
-    const toolCallId = "call_0";
-    session.append({ role: "user", content: `${subject}: why, the ${turn}th time?` });
-    session.append({
-      role: "assistant",
-      parts: [{ type: "tool_call", toolCallId, name: "read_file", args: { path: subject } }],
-    });
-    session.append({
-      role: "tool",
-      parts: [{ type: "tool_result", toolCallId, content: `Line ${turn} of ${subject}.` }],
-    });
-    session.append({
-      role: "assistant",
-      content: `Answer ${turn}: ${subject} was wrong in ${turn} places; decided to fix it.`,
-    });
+    session.append([
+      user(`${subject}: why, the ${turn}th time?`),
+      calls(["call_0"]),
+      results(["call_0"], `Line ${turn} of ${subject}.`),
+      assistant(`Answer ${turn}: ${subject} was wrong in ${turn} places; decided to fix it.`),
+    ]);
   }
 }
 
@@ -44,32 +36,14 @@ function bytesHold(path: string, text: string): boolean {
 }
 
 describe("forgetting messages", () => {
-  test("whichever message it was, contexts can be made", async () => {
-    const store = temporaryStore();
-    say(store.session("s", { ...SMALL, overlap: 4 }), 12);
-    for (const { id } of someOf(store.resume("s").messages(), 12)) {
-      const path = temporaryPath();
-      await store.backup(path);
-      const copy = openedStore(path);
-      copy.forget("s", { messageIds: [id] });
-      expect(() => copy.resume("s").render({ tokensMax: 4_000 }), `without message ${id}`).not.toThrow();
-    }
-  });
-
   test("takes them, their steps and every byte of them, and leaves the rest as it was", async () => {
     const path = temporaryPath();
     const store = openedStore(path, { summarizer: scriptedSummarizer("good") });
     const session = store.session("s", SMALL);
     say(session, 6);
-    session.append({
-      role: "assistant",
-      parts: [{ type: "tool_call", toolCallId: "secret", name: "print_env", args: {} }],
-    });
-    const { messageId } = session.append({
-      role: "tool",
-      parts: [{ type: "tool_result", toolCallId: "secret", content: `TOKEN=${CANARY} `.repeat(2_000) }],
-    });
-    session.append({ role: "assistant", content: `The token is ${CANARY}.`, id: "told" });
+    session.append(calls(["secret"]));
+    const { messageId } = session.append(results(["secret"], `TOKEN=${CANARY} `.repeat(2_000)));
+    session.append(assistant(`The token is ${CANARY}.`, { id: "told" }));
     say(session, 8, 6);
     await session.resolveDirty();
     session.compact();
@@ -120,7 +94,7 @@ describe("forgetting messages", () => {
     store.forget("s", { messageIds: [newest.id, session.messages()[0]!.id] });
 
     expect(other.messages().map(({ seq }) => seq)).toEqual(Array.from({ length: 30 }, (_, index) => index + 1));
-    expect(other.append({ role: "user", content: "And now?" }).seq).toBe(32);
+    expect(other.append(user("And now?")).seq).toBe(32);
     say(session, 6, 8);
     expect(JSON.stringify(other.render({ tokensMax: 3_000 }))).toBe(
       JSON.stringify(session.render({ tokensMax: 3_000 })),
@@ -130,8 +104,8 @@ describe("forgetting messages", () => {
 
   test("is refused for a message of another session, and forgets nothing then", () => {
     const store = temporaryStore();
-    const { messageId } = store.session("a").append({ role: "user", content: "mine" });
-    const other = store.session("b").append({ role: "user", content: "yours" });
+    const { messageId } = store.session("a").append(user("mine"));
+    const other = store.session("b").append(user("yours"));
     expect(() => store.forget("a", { messageIds: [messageId, other.messageId] })).toThrow(
       expect.objectContaining({ code: "MESSAGE_NOT_FOUND", details: { messageId: other.messageId } }),
     );
@@ -142,12 +116,10 @@ describe("forgetting messages", () => {
     const path = temporaryPath();
     const store = openedStore(path);
     const session = store.session("s");
-    const ids = ["a", "b", "c"].map((content) => session.append({ role: "user", content }).messageId);
+    const ids = ["a", "b", "c"].map((text) => session.append(user(text)).messageId);
     store.forget("s", { messageIds: [ids[0]!] });
     expect(store.verify().ok).toBe(true);
-    const database = new Database(path);
-    database.prepare("DELETE FROM messages WHERE id = ?").run(ids[1]!);
-    database.close();
+    inDatabase(path, (database) => database.exec(`DELETE FROM messages WHERE id = ${ids[1]}`));
     expect(store.verify().problems).toEqual([
       { sessionId: "s", text: "no message is at seq 1, and none was forgotten", rebuildable: false },
     ]);
@@ -161,8 +133,8 @@ describe("the full-text index", () => {
   function indexed(path: string): Store {
     const store = openedStore(path);
     for (const [at, secret] of SECRETS.entries()) {
-      store.session("kept").append({ role: "user", content: `the lock of ${at}` });
-      store.session(`s${at}`).append({ role: "user", content: `the ${secret} and the lock` });
+      store.session("kept").append(user(`the lock of ${at}`));
+      store.session(`s${at}`).append(user(`the ${secret} and the lock`));
       store.verify({ rebuild: true });
     }
     return store;
@@ -194,13 +166,10 @@ describe("the full-text index", () => {
   test("scores what is left as if the rest had never been", () => {
     const [path, other] = [temporaryPath(), temporaryPath()];
     const store = openedStore(path);
-    const kept = ["the lock of a region", "region deploy", "a lock"].map((content) => ({
-      role: "user" as const,
-      content,
-    }));
+    const kept = ["the lock of a region", "region deploy", "a lock"].map((text) => user(text));
     for (const one of [store, openedStore(other)]) one.session("kept").append(kept);
-    store.session("gone").append({ role: "user", content: `lock ${"many other words here ".repeat(50)}` });
-    const { messageId } = store.session("kept").append({ role: "user", content: "region region region" });
+    store.session("gone").append(user(`lock ${"many other words here ".repeat(50)}`));
+    const { messageId } = store.session("kept").append(user("region region region"));
     store.verify({ rebuild: true });
     openedStore(other).verify({ rebuild: true });
     store.forget("gone");
@@ -240,9 +209,7 @@ describe("forgetting a session", () => {
     expect(bytesHold(path, CANARY)).toBe(false);
     expect(store.sessions().map(({ id }) => id)).toEqual(["other"]);
     expect(other.messages()).toEqual(before);
-    expect(() => session.append({ role: "user", content: "still here?" })).toThrow(
-      expect.objectContaining({ code: "SESSION_NOT_FOUND" }),
-    );
+    expect(() => session.append(user("still here?"))).toThrow(expect.objectContaining({ code: "SESSION_NOT_FOUND" }));
     expect(store.verify().ok).toBe(true);
     expect(() => store.forget("secret")).toThrow(expect.objectContaining({ code: "SESSION_NOT_FOUND" }));
   });
@@ -250,7 +217,7 @@ describe("forgetting a session", () => {
   test("says so when another process keeps the bytes alive, and erases them later", () => {
     const path = temporaryPath();
     const store = openedStore(path, { busyTimeoutMs: 50 });
-    store.session("secret").append({ role: "user", content: CANARY });
+    store.session("secret").append(user(CANARY));
     const reader = new Database(path, { readonly: true });
     reader.exec("BEGIN");
     reader.prepare("SELECT count(*) FROM messages").get();

@@ -15,36 +15,19 @@ describe("query", () => {
   test.each([
     "DELETE FROM messages",
     "delete from messages returning id",
-    "INSERT INTO sessions (id, settings, created_at_ms) VALUES ('x', '{}', 0)",
-    "INSERT INTO sessions SELECT * FROM sessions RETURNING id",
-    "UPDATE messages SET text = '' RETURNING 1",
     "WITH doomed AS (SELECT 1) DELETE FROM messages",
-    "REPLACE INTO sessions SELECT * FROM sessions",
     "DROP TABLE messages",
-    "CREATE TABLE notes (a)",
-    "CREATE TEMP TABLE notes (a)",
-    "ALTER TABLE messages ADD COLUMN a",
     "PRAGMA journal_mode = DELETE",
-    "PRAGMA user_version",
     "PRAGMA table_info(messages)",
     "/* SELECT */ DELETE FROM messages",
     "ATTACH '/tmp/other.db' AS other",
-    "DETACH main",
-    "VACUUM",
     "VACUUM INTO '/tmp/copy.db'",
     "BEGIN IMMEDIATE",
-    "COMMIT",
-    "SAVEPOINT a",
-    "REINDEX",
-    "ANALYZE",
     "EXPLAIN DELETE FROM messages",
     "SELECT 1; DELETE FROM messages",
     "SELECT load_extension('/tmp/x.so')",
     "SELECT nothing FROM nowhere",
-    "SELECT json('{')",
     "SELECT abs(-9223372036854775808)",
-    "hello",
-    ";",
     "",
     "-- nothing but this",
   ])("refuses %j and changes nothing", (query) => {
@@ -71,20 +54,11 @@ describe("query", () => {
     ).toEqual([[1]]);
   });
 
-  test("explains a query", () => {
-    expect(storeOfOne().query("EXPLAIN QUERY PLAN SELECT * FROM messages")).not.toEqual([]);
-  });
-
-  test("gives values as they are: text, numbers, NULL, bytes, and integers past 2^53 exactly", () => {
-    expect(
-      storeOfOne().query("SELECT 'a' AS a, 1.5 AS b, NULL AS c, x'00ff' AS d, 9007199254740993 AS e, -3 AS f"),
-    ).toEqual([{ a: "a", b: 1.5, c: null, d: Buffer.from([0, 255]), e: 9007199254740993n, f: -3 }]);
-  });
-
-  test("sees what was just appended", () => {
-    const store = storeOfOne();
-    store.session("s").append(user("again"));
-    expect(store.query("SELECT text FROM messages ORDER BY seq")).toEqual([{ text: "hello" }, { text: "again" }]);
+  test("gives values as they are: text, numbers, NULL, bytes, and integers past 2^53 exactly; and names all columns", () => {
+    const [row] = storeOfOne().query(
+      "SELECT 'a' AS a, 1.5 AS a, NULL AS c, x'00ff' AS d, 9007199254740993 AS e, -3 AS f",
+    );
+    expect(row).toEqual({ a: "a", "a:1": 1.5, c: null, d: Buffer.from([0, 255]), e: 9007199254740993n, f: -3 });
   });
 
   test("is refused in memory, where there is no second connection, and once the store is closed", () => {
@@ -104,10 +78,5 @@ describe("query", () => {
     rows.return(undefined);
     expect(rows.next()).toEqual({ done: true, value: undefined });
     expect(store.query("SELECT count(*) AS n FROM messages")).toEqual([{ n: 2 }]);
-  });
-
-  test("refuses with the first row", () => {
-    const rows = internalsOf(storeOfOne()).queryRows("DELETE FROM messages");
-    expect(() => rows.next()).toThrow(expect.objectContaining({ code: "QUERY_REFUSED" }));
   });
 });

@@ -50,18 +50,6 @@ describe("the views agree with the library", () => {
     expect(column("SELECT count(*) - count(DISTINCT message_id) FROM theme_members")).toEqual([0]);
   });
 
-  test("uncovered with the count that roots gives, before and after a resolve and more messages", async () => {
-    const uncovered = (): unknown => column("SELECT count(*) FROM uncovered")[0];
-    const counted = (): number => session.roots().reduce((sum, { uncoveredCount }) => sum + uncoveredCount!, 0);
-    session.compact();
-    expect([uncovered(), counted()]).toEqual([56, 56]);
-    await session.resolveDirty();
-    expect([uncovered(), counted()]).toEqual([0, 0]);
-    session.append(talk(20));
-    expect(uncovered()).toBe(counted());
-    expect(counted()).toBeGreaterThan(10);
-  });
-
   test("uncovered has a theme that came under a summary's root only after the summary was written", async () => {
     const half = temporaryStore({ summarizer: { ...scriptedSummarizer("good", "fail"), isLocal: true } });
     const settings = { hotSize: 1, overlap: 0, evictBatch: 1, resolveTokensMin: 10 };

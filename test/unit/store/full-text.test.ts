@@ -1,4 +1,6 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { FULL_TEXT_TABLES } from "../../../src/store/derived/full-text.ts";
 import { repositoriesOf } from "../../support/full-text.ts";
 import { assistant, user } from "../../support/said.ts";
 import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
@@ -28,9 +30,25 @@ describe("the messages of a scope", () => {
     expect(members(path, { sessionIds: ["no such"] }, 7)).toEqual([]);
   });
 
+  test("are read again once somebody has written", () => {
+    const path = temporaryPath();
+    const session = openedStore(path).session("s");
+    session.append(user("a"));
+    const { fullText } = repositoriesOf(path);
+    const hasSecond = (): boolean => fullText.messagesOf({ sessionIds: ["s"] })!.has(2);
+    expect(hasSecond()).toBe(false);
+    session.append(user("b"));
+    expect(hasSecond()).toBe(true);
+  });
+
   test("are not looked for where all are meant", () => {
     const path = temporaryPath();
     openedStore(path).session("s").append(user("a"));
     expect(repositoriesOf(path).fullText.messagesOf({})).toBeUndefined();
   });
+});
+
+test("the index is made anew as the migration made it", () => {
+  const migration = readFileSync(new URL("../../../migrations/0003_search.sql", import.meta.url), "utf8");
+  expect(FULL_TEXT_TABLES).toEqual(migration.match(/CREATE VIRTUAL TABLE [^;]+/g));
 });
