@@ -52,6 +52,8 @@ test.skipIf(process.platform === "win32")("files of a store are for their owner 
     expect(await folder.start(args, options).ended).toBe(0);
   }
   const found = readdirSync(home, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-  expect(found.length).toBeGreaterThanOrEqual(2);
+  const place = join(home, ".local", "share", "coppice");
+  expect(found.map(({ name }) => name)).toEqual(expect.arrayContaining(["agent.db", "copy.db"]));
+  expect([statSync(place).mode & 0o777, statSync(join(place, "agent.db")).mode & 0o777]).toEqual([0o700, 0o600]);
   for (const entry of found) expect(statSync(join(entry.parentPath, entry.name)).mode & 0o777).toBe(0o600);
 });
