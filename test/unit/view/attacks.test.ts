@@ -289,49 +289,44 @@ function raw(port: number, text: string, ms: number): Promise<string> {
   });
 }
 
-test.each([
-  ["two hosts", (port: number) => `GET /api/about HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nHost: evil\r\n\r\n`],
+/** The protocol and the headers of whoever has entered. */
+function headOf({ port, key }: ServedView): string {
+  return `HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCoppice-Key: ${key}\r\n`;
+}
+
+test.each<[string, (head: string) => string]>([
+  ["two hosts", (head) => `GET /api/about ${head}Host: evil\r\n\r\n`],
   ["no host", () => "GET /api/about HTTP/1.1\r\n\r\n"],
   ["another URL", () => "GET http://evil.example/api/about HTTP/1.1\r\nHost: evil.example\r\n\r\n"],
-  ["a tunnel", (port: number) => `CONNECT evil:443 HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`],
+  ["a tunnel", (head) => `CONNECT evil:443 ${head}\r\n`],
   [
     "a smuggled request",
-    (port: number) =>
-      `POST /api/enter HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    (head) => `POST /api/enter ${head}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
   ],
   [
     "a request in the body of a refused one",
-    (port: number, key: string) => {
-      const inner = `GET /api/messages?session=s HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCoppice-Key: ${key}\r\n\r\n`;
+    (head) => {
+      const inner = `GET /api/messages?session=s ${head}\r\n`;
       return `POST /api/enter HTTP/1.1\r\nHost: evil\r\nContent-Length: ${inner.length}\r\n\r\n${inner}`;
     },
   ],
-  [
-    "a header of 100 kB",
-    (port: number, key: string) =>
-      `GET /api/about HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCoppice-Key: ${key}\r\nX: ${"x".repeat(100_000)}\r\n\r\n`,
-  ],
-  [
-    "a path of 100 kB",
-    (port: number, key: string) =>
-      `GET /api/search?q=${"x".repeat(100_000)} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCoppice-Key: ${key}\r\n\r\n`,
-  ],
+  ["a header of 100 kB", (head) => `GET /api/about ${head}X: ${"x".repeat(100_000)}\r\n\r\n`],
+  ["a path of 100 kB", (head) => `GET /api/search?q=${"x".repeat(100_000)} ${head}\r\n`],
   [
     "a web socket",
-    (port: number, key: string) =>
-      `GET /api/events HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCoppice-Key: ${key}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
+    (head) =>
+      `GET /api/events ${head}Connection: Upgrade\r\nUpgrade: websocket\r\n` +
       "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
   ],
   [
     "an upgrade to HTTP/2",
-    (port: number, key: string) =>
-      `GET /api/about HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCoppice-Key: ${key}\r\nConnection: Upgrade, HTTP2-Settings\r\n` +
-      "Upgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n",
+    (head) =>
+      `GET /api/about ${head}Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n`,
   ],
   ["noise", () => "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"],
 ])("%s is refused", async (_name, text) => {
   const view = await ServedView.entered((await servedStore()).store);
-  const answer = await raw(view.port, text(view.port, view.key!), 1_000);
+  const answer = await raw(view.port, text(headOf(view)), 1_000);
   expect(answer).not.toMatch(/ (101|2\d\d) /);
   expect(answer).not.toContain("launch");
   expect(await view.ask("/")).toMatchObject({ status: 200 });
@@ -352,7 +347,7 @@ test("readers that do not read, and writers that do not write, hold nobody up", 
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy();
   });
-  const head = `HTTP/1.1\r\nHost: 127.0.0.1:${view.port}\r\nCoppice-Key: ${view.key}\r\n`;
+  const head = headOf(view);
   for (let count = 0; count < 20; count++) {
     open(`GET /api/messages?session=s&limit=200 ${head}\r\n`); // takes nothing of a megabyte
     open(`GET /api/export?session=s ${head}\r\n`);
@@ -369,9 +364,7 @@ test("pages that listen are counted, and one that leaves makes room", async () =
   const { store } = await servedStore();
   const view = await ServedView.entered(store);
   const listen = (): Socket => {
-    const socket = connect(view.port, "127.0.0.1", () =>
-      socket.write(`GET /api/events HTTP/1.1\r\nHost: 127.0.0.1:${view.port}\r\nCoppice-Key: ${view.key}\r\n\r\n`),
-    );
+    const socket = connect(view.port, "127.0.0.1", () => socket.write(`GET /api/events ${headOf(view)}\r\n`));
     socket.on("error", () => {});
     return socket;
   };
