@@ -44,9 +44,7 @@ describe("export", () => {
   });
 
   test("refuses an unknown session before it prints anything", async () => {
-    const { exitCode, stdout, stderr } = await folder.run(["export", "lens", "nobody"]);
-    expect([exitCode, stdout]).toEqual([1, ""]);
-    expect(stderr).toContain('No session with id "nobody".');
+    expect(await folder.refusal(1, "export", "lens", "nobody")).toContain('No session with id "nobody".');
   });
 
   test("prints what can be read of a damaged store, names the other messages, and fails", async () => {

@@ -12,9 +12,7 @@ test("forget shows what would go, needs agreement, deletes a message, then the s
   const shown = await folder.run(["forget", "s", "--dry-run"]);
   expect(shown.stdout).toMatch(/^To forget: the session s, 2 messages with \d+ tokens\.\nNothing was forgotten\.\n$/);
   for (const more of [[], ["--json"]]) {
-    const refused = await folder.run(["forget", "s", ...more]);
-    expect([refused.exitCode, refused.stdout]).toEqual([2, ""]);
-    expect(refused.stderr).toContain("Forgetting needs your agreement.");
+    expect(await folder.refusal(2, "forget", "s", ...more)).toContain("Forgetting needs your agreement.");
   }
 
   const { messages } = await folder.json("show", "s");

@@ -44,9 +44,9 @@ describe("sessions", () => {
     ]) {
       expect(await folder.json("sessions", ...filter)).toMatchObject([{ id: "village-news" }]);
     }
-    const { exitCode, stdout, stderr } = await folder.run(["sessions", "--project", "none"]);
-    expect([exitCode, stdout]).toEqual([1, ""]);
-    expect(stderr).toContain('No session is of a project called "none".\n`coppice projects` lists them.');
+    expect(await folder.refusal(1, "sessions", "--project", "none")).toContain(
+      'No session is of a project called "none".\n`coppice projects` lists them.',
+    );
   });
 });
 
@@ -87,18 +87,17 @@ describe("resume", () => {
   test("uses another strategy", async () => {
     const context = await folder.json("resume", "village-notes", "--strategy", "full");
     expect(context.sources.map(({ how }: { how: string }) => how)).toEqual(Array(120).fill("verbatim"));
-    const { exitCode, stderr } = await folder.run(["resume", "village-notes", "--strategy", "round"]);
-    expect(exitCode).toBe(2);
-    expect(stderr).toContain("union-find, sandwich, flat, full");
+    expect(await folder.refusal(2, "resume", "village-notes", "--strategy", "round")).toContain(
+      "union-find, sandwich, flat, full",
+    );
   });
 
   test("shows the messages that answer a query", async () => {
     const context = await folder.json("resume", "village-notes", "--tokens-max", "1000", "--query", "bakery oven 3");
     expect(context.tokenCount).toBeLessThanOrEqual(1_000);
     expect(context.recalled.length).toBeGreaterThan(0);
-    const { exitCode, stderr } = await folder.run(["resume", "village-notes", "--query", "oven", "--scope", "world"]);
-    expect(exitCode).toBe(2);
-    expect(stderr).toContain("session, project");
+    const wrong = ["village-notes", "--query", "oven", "--scope", "world"];
+    expect(await folder.refusal(2, "resume", ...wrong)).toContain("session, project");
   });
 });
 
@@ -168,8 +167,7 @@ describe("subjects", () => {
       expect.stringMatching(/^ {12}2026-02-03 12:00 {2}The session lock number 3 is stale\tcluster:\d+@\d+$/),
     ]);
     expect((await folder.json("subjects", subject)).timeline).toHaveLength(2);
-    const { exitCode, stderr: refusal } = await folder.run(["subjects", "cluster:1"]);
-    expect([exitCode, refusal]).toEqual([2, expect.stringContaining("expected a subject")]);
+    expect(await folder.refusal(2, "subjects", "cluster:1")).toContain("expected a subject");
   });
 
   test("recaps the work since a time", async () => {

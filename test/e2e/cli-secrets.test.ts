@@ -24,8 +24,7 @@ test("import replaces secrets, secrets finds those that were kept, and forgets t
   expect(secrets).toEqual([
     { kind: "aws-access-key", sessionId: "kept", messageId: expect.any(Number), masked: "AKIA… (20 characters)" },
   ]);
-  const refused = await folder.run(["forget", "--secrets"]);
-  expect([refused.exitCode, refused.stdout]).toEqual([2, ""]);
+  await folder.refusal(2, "forget", "--secrets");
   expect(await folder.json("forget", "--secrets", "--yes")).toMatchObject({ messageCount: 1, erased: true });
   expect(readFileSync(folder.db).includes(KEY)).toBe(false);
   expect(await folder.json("import", kept, "--keep-secrets")).toMatchObject({ newCount: 0, forgottenCount: 1 });

@@ -32,12 +32,11 @@ describe("coppice watch", () => {
     mkdirSync(projects, { recursive: true });
     const sample = fileURLToPath(samplesBut("")[0]!);
     cpSync(sample, join(projects, basename(sample)));
-    const refused = await folder.run(["watch"]);
-    expect([refused.exitCode, refused.stdout]).toEqual([2, ""]);
-    expect(refused.stderr).toMatch(/Claude Code\t.*\.claude\/projects\t1\t0\.0\n/);
-    const missing = /^Not there yet: (.*)\.$/m.exec(refused.stderr)?.[1]?.split(", ");
+    const refusal = await folder.refusal(2, "watch");
+    expect(refusal).toMatch(/Claude Code\t.*\.claude\/projects\t1\t0\.0\n/);
+    const missing = /^Not there yet: (.*)\.$/m.exec(refusal)?.[1]?.split(", ");
     expect(missing?.sort()).toEqual(AGENT_NAMES.filter((name) => name !== "Claude Code").sort());
-    expect(refused.stderr).toContain("Add --yes to agree, or name the paths to follow.");
+    expect(refusal).toContain("Add --yes to agree, or name the paths to follow.");
 
     const { exitCode, stdout, stderr } = await folder.run(["watch", "--once", "--yes", "--json"]);
     expect([exitCode, stderr]).toEqual([0, ""]);

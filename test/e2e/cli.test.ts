@@ -11,14 +11,6 @@ beforeAll(async () => {
   await folder.json("import", folder.jsonl("cli.jsonl", longSession("cli", 120)));
 });
 
-test("an option without its value is named, and is no reason to run anything", async () => {
-  for (const option of ["--db", "--color"]) {
-    const { exitCode, stdout, stderr } = await folder.run([option]);
-    expect([exitCode, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain(`Option '${option} `);
-  }
-});
-
 test("coppice alone says what there is and what to do next, with a store and without one", async () => {
   const empty = await folder.run(["--db", `${folder.db}-none`]);
   expect([empty.exitCode, empty.stderr]).toEqual([0, ""]);
@@ -47,6 +39,8 @@ describe("help", () => {
 
 describe("misuse exits with 2 and suggests what to type", () => {
   test.each([
+    [["--db"], "Option '--db "],
+    [["--color"], "Option '--color "],
     [["sesions"], "Unknown command 'sesions'.\nDid you mean sessions?"],
     [["sessions", "--projct", "x"], "Unknown option '--projct'.\nDid you mean --project?"],
     [["--jsno", "sessions"], "Unknown option '--jsno'.\nDid you mean --json?"],
@@ -70,15 +64,11 @@ describe("misuse exits with 2 and suggests what to type", () => {
     [["recall", "lamp", "--role", "asistant"], "Did you mean assistant?"],
     [["expand", "cl"], "That is a session: coppice show cl"],
   ])("coppice %j", async (args, message) => {
-    const { exitCode, stdout, stderr } = await folder.run(args);
-    expect([exitCode, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain(message);
+    expect(await folder.refusal(2, ...args)).toContain(message);
   });
 
   test("with --json prints one object on stderr", async () => {
-    const { exitCode, stdout, stderr } = await folder.run(["sesions", "--json"]);
-    expect([exitCode, stdout]).toEqual([2, ""]);
-    expect(JSON.parse(stderr)).toEqual({
+    expect(JSON.parse(await folder.refusal(2, "sesions", "--json"))).toEqual({
       error: { code: "USAGE_INVALID", message: "Unknown command 'sesions'.", hint: "Did you mean sessions?" },
     });
   });
@@ -95,9 +85,7 @@ describe("failure exits with 1", () => {
       ["verify"],
       ["verify", "--rebuild"],
     ]) {
-      const { exitCode, stdout, stderr } = await folder.run([...args, "--db", db, "--json"]);
-      expect([exitCode, stdout]).toEqual([1, ""]);
-      const { code, hint } = JSON.parse(stderr).error;
+      const { code, hint } = JSON.parse(await folder.refusal(1, ...args, "--db", db, "--json")).error;
       expect(code).toBe("FILE_NOT_FOUND");
       expect(hint).toContain("coppice import <path>");
     }
@@ -111,9 +99,7 @@ describe("failure exits with 1", () => {
       [["expand", "theme:4711"], "ROOT_NOT_FOUND"],
       [["resume", "cli", "--tokens-max", "3"], "BUDGET_TOO_SMALL"],
     ] as const) {
-      const { exitCode, stdout, stderr } = await folder.run([...args, "--json"]);
-      expect([exitCode, stdout]).toEqual([1, ""]);
-      expect(JSON.parse(stderr).error.code).toBe(code);
+      expect(JSON.parse(await folder.refusal(1, ...args, "--json")).error.code).toBe(code);
     }
   });
 

@@ -150,14 +150,12 @@ test("what is piped into it is answered, though it ends before the store is open
 });
 
 test("stdout has no room for another value", async () => {
-  const { exitCode, stdout, stderr } = await folder.run(["mcp", "--json"]);
-  expect([exitCode, stdout]).toEqual([2, ""]);
-  expect(JSON.parse(stderr).error).toMatchObject({ code: "USAGE_INVALID", message: "mcp does not take --json." });
+  const { error } = JSON.parse(await folder.refusal(2, "mcp", "--json"));
+  expect(error).toMatchObject({ code: "USAGE_INVALID", message: "mcp does not take --json." });
 });
 
 test("a project without a name is refused, not served as one with nothing in it", async () => {
-  const { exitCode, stderr } = await folder.run(["mcp", "--project", ""]);
-  expect([exitCode, stderr]).toEqual([2, "coppice: `--project` needs a name.\n"]);
+  expect(await folder.refusal(2, "mcp", "--project", "")).toBe("coppice: `--project` needs a name.\n");
 });
 
 function isAlive(pid: number): boolean {
