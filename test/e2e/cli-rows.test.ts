@@ -30,9 +30,10 @@ test("a session moves to another store by a file, and renders the same there", a
 
 test("a session whose ids are taken is refused with what to do", async () => {
   await folder.run(["import", folder.jsonl("own.jsonl", longSession("own", 10)), "--db", inFolder("own.db")]);
-  const refusal = await folder.refusal(1, "import", "--rows", inFolder("lamp.rows"), "--db", inFolder("own.db"));
-  expect(refusal).toContain('message 1 belongs to session "own"');
-  expect(refusal).toContain("coppice export --rows --own-ids");
+  const refused = await folder.run(["import", "--rows", inFolder("lamp.rows"), "--db", inFolder("own.db")]);
+  expect(refused.exitCode).toBe(1);
+  expect(refused.stderr).toContain('message 1 belongs to session "own"');
+  expect(refused.stderr).toContain("coppice export --rows --own-ids");
   for (const args of [
     ["export", "--own-ids"],
     ["import", "--rows", "x", "--dry-run"],

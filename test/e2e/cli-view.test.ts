@@ -67,5 +67,5 @@ test("a store that is not there, a session that is not there and a port that is 
   onTestFinished(() => void other.close());
   await once(other, "listening");
   const { port } = other.address() as AddressInfo;
-  expect(await folder.refusal(1, "view", "--no-open", "--port", String(port))).toContain("EADDRINUSE");
+  expect(await folder.refusal(2, "view", "--no-open", "--port", String(port))).toContain("EADDRINUSE");
 });
