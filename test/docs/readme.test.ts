@@ -24,6 +24,18 @@ const README = PAGES[0]!.text;
 /** Their TypeScript needs servers or packages that are not here. That of the adapters runs in a test of its own. */
 const RUN_ELSEWHERE = ["src/adapters/README.md", "src/frameworks/claude-agent-sdk/README.md"];
 
+/** The files behind the package's entries that snippets import. */
+const ENTRIES: Readonly<Record<string, string>> = {
+  coppice: "index.ts",
+  "coppice/import": "imports/index.ts",
+  "coppice/ai-sdk": "frameworks/ai-sdk.ts",
+  "coppice/adk": "frameworks/adk.ts",
+  "coppice/langgraph": "frameworks/langgraph.ts",
+  "coppice/openai-agents": "frameworks/openai-agents.ts",
+  "coppice/tools": "session/aids/tools.ts",
+  "coppice/view": "view/index.ts",
+};
+
 /** Code blocks of one language, page by page. */
 function blocks(language: string): string[] {
   const block = new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\``, "gm");
@@ -135,21 +147,11 @@ describe("the snippets in TypeScript", () => {
     async (index, code) => {
       // As a reader runs it, but for the package's name, the file's place, and a model that is at hand.
       const source = code
-        .replaceAll('"coppice"', JSON.stringify(pathToFileURL(join(ROOT, "src/index.ts")).href))
-        .replaceAll('"coppice/import"', JSON.stringify(pathToFileURL(join(ROOT, "src/imports/index.ts")).href))
-        .replaceAll('"coppice/ai-sdk"', JSON.stringify(pathToFileURL(join(ROOT, "src/frameworks/ai-sdk.ts")).href))
-        .replaceAll('"coppice/adk"', JSON.stringify(pathToFileURL(join(ROOT, "src/frameworks/adk.ts")).href))
-        .replaceAll(
-          '"coppice/langgraph"',
-          JSON.stringify(pathToFileURL(join(ROOT, "src/frameworks/langgraph.ts")).href),
-        )
-        .replaceAll(
-          '"coppice/openai-agents"',
-          JSON.stringify(pathToFileURL(join(ROOT, "src/frameworks/openai-agents.ts")).href),
-        )
+        .replaceAll(/"(coppice(?:\/[a-z-]+)?)"/g, (name, entry: string) => {
+          const file = ENTRIES[entry];
+          return file === undefined ? name : JSON.stringify(pathToFileURL(join(ROOT, "src", file)).href);
+        })
         .replaceAll('"@openai/agents"', '"@openai/agents-core"')
-        .replaceAll('"coppice/tools"', JSON.stringify(pathToFileURL(join(ROOT, "src/session/aids/tools.ts")).href))
-        .replaceAll('"coppice/view"', JSON.stringify(pathToFileURL(join(ROOT, "src/view/index.ts")).href))
         .replaceAll('"agent.db"', JSON.stringify(join(folder, `agent-${index}.db`)))
         .replaceAll(/"([\w-]+\.(?:db|rows))"/g, (_, name: string) => JSON.stringify(join(folder, name)));
       const file = join(folder, `snippet-${index}.ts`);

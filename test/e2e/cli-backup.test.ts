@@ -1,9 +1,8 @@
-import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import Database from "better-sqlite3";
 import { beforeAll, describe, expect, test } from "vitest";
 import { CliFolder, longSession } from "../support/cli.ts";
-import { slow } from "../support/effort.ts";
+import { inDatabase } from "../support/rows.ts";
 
 const folder = new CliFolder({ isHere: true });
 
@@ -21,26 +20,6 @@ describe("backup", () => {
     expect(await folder.json("verify", "--db", path)).toMatchObject({ ok: true, messageCount: 123 });
     expect(await folder.json("forest", "lamp", "--db", path)).toEqual(await folder.json("forest", "lamp"));
   });
-
-  test("refuses an existing file unless --overwrite is given", async () => {
-    const path = join(folder.path, "precious.txt");
-    writeFileSync(path, "precious");
-    const { exitCode, stderr } = await folder.run(["backup", path, "--json"]);
-    expect(exitCode).toBe(1);
-    expect(JSON.parse(stderr).error).toMatchObject({ code: "FILE_EXISTS" });
-    expect(readFileSync(path, "utf8")).toBe("precious");
-    expect(await folder.json("backup", path, "--overwrite")).toMatchObject({ path, messageCount: 123 });
-  });
-
-  slow(test)("leaves nothing behind if the disk is full", async () => {
-    const before = readdirSync(folder.path).sort();
-    // A limit of 100 kB for files, which looks like a full disk. The first run makes what Node needs to run the source.
-    const { stderr, ended } = folder.start(["backup", "full.db", "--json"], {
-      before: '"$0" "$1" --version && ulimit -f 100',
-    });
-    expect([await ended, JSON.parse(stderr()).error.code]).toEqual([1, "FILE_NOT_USABLE"]);
-    expect(readdirSync(folder.path).sort()).toEqual(before);
-  });
 });
 
 describe("export", () => {
@@ -52,55 +31,28 @@ describe("export", () => {
     writeFileSync(join(folder.path, "export.jsonl"), stdout);
     const report = await folder.json("import", join(folder.path, "export.jsonl"), "--db", db);
     expect(report).toMatchObject({ newCount: 123, warningCount: 0, files: [{ format: "jsonl" }] });
-    const rows = "SELECT session_id, seq, role, name, parts, created_at_ms, external_id FROM messages ORDER BY 1, 2";
-    expect(await folder.json("sql", rows, "--db", db)).toEqual(await folder.json("sql", rows));
-    expect(await folder.json("import", join(folder.path, "export.jsonl"), "--db", db)).toMatchObject({ newCount: 0 });
   });
 
   test("accepts the beginnings of ids, and prints each session once", async () => {
-    const { stdout } = await folder.run(["export", "len", "lens"]);
-    const lines = stdout
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line));
-    expect(lines.map(({ session, seq }) => [session, seq])).toEqual([
+    const lines = await folder.json("export", "len", "lens");
+    expect(lines.map(({ session, seq }: Record<string, unknown>) => [session, seq])).toEqual([
       ["lens", undefined],
       ["lens", 0],
       ["lens", 1],
       ["lens", 2],
     ]);
-    expect(await folder.json("export", "lens")).toEqual(lines);
   });
 
   test("refuses an unknown session before it prints anything", async () => {
-    const { exitCode, stdout, stderr } = await folder.run(["export", "lens", "nobody"]);
-    expect([exitCode, stdout]).toEqual([1, ""]);
-    expect(stderr).toContain('No session with id "nobody".');
-  });
-
-  slow(test)("waits for a slow reader, and ends in silence if the reader goes away", async () => {
-    const db = join(folder.path, "long.db");
-    const content = "lamp ".repeat(40_000);
-    const long = Array.from({ length: 20 }, (_, seq) => ({ session: "long", id: `${seq}`, role: "user", content }));
-    await folder.json("import", folder.jsonl("long.jsonl", long), "--db", db);
-    for (const mode of ["slow", "gone"]) {
-      const { child, stdout, stderr, ended } = folder.start(["export", "--db", db]);
-      child.stdout.on("data", () => {
-        if (mode === "gone") return child.stdout.destroy();
-        child.stdout.pause();
-        setTimeout(() => child.stdout.resume(), 1);
-      });
-      expect([await ended, stderr()]).toEqual([0, ""]);
-      expect(stdout().length > 4_000_000).toBe(mode === "slow");
-    }
+    expect(await folder.refusal(1, "export", "lens", "nobody")).toContain('No session with id "nobody".');
   });
 
   test("prints what can be read of a damaged store, names the other messages, and fails", async () => {
     const db = join(folder.path, "damaged.db");
     await folder.json("backup", db);
-    const database = new Database(db);
-    database.exec("UPDATE messages SET parts = '[{' WHERE session_id = 'lens' AND seq = 1");
-    database.close();
+    inDatabase(db, (database) =>
+      database.exec("UPDATE messages SET parts = '[{' WHERE session_id = 'lens' AND seq = 1"),
+    );
     const { exitCode, stdout, stderr } = await folder.run(["export", "lens", "--db", db]);
     expect(exitCode).toBe(1);
     expect(stdout.trimEnd().split("\n")).toHaveLength(3);
@@ -115,9 +67,7 @@ describe("export", () => {
   test("names a damaged session, and so does the list of the others, and both fail", async () => {
     const db = join(folder.path, "damaged-session.db");
     await folder.json("backup", db);
-    const database = new Database(db);
-    database.exec("UPDATE sessions SET title = 'another' WHERE id = 'lens'");
-    database.close();
+    inDatabase(db, (database) => database.exec("UPDATE sessions SET title = 'another' WHERE id = 'lens'"));
     const named =
       /^lens: row lens of sessions is damaged\ncoppice: 1 session could not be read: lens\.\nEverything else/;
     const { exitCode, stderr } = await folder.run(["export", "--db", db]);
@@ -134,15 +84,13 @@ describe("export", () => {
 });
 
 describe("doctor", () => {
-  test("finds that all is well, and writes nothing", async () => {
-    const before = readFileSync(folder.db);
+  test("finds that all is well", async () => {
     const { exitCode, stdout, stderr } = await folder.run(["doctor"]);
     expect([exitCode, stderr]).toEqual([0, ""]);
     const [facts, findings] = stdout.trimEnd().split("\n\n");
     expect(facts).toMatch(/^Sessions {4}\d/);
     for (const line of findings!.split("\n")) expect(line).toMatch(/^✓ .*\.$/);
     expect(await folder.json("doctor")).toMatchObject({ ok: true, findings: expect.any(Array) });
-    expect(readFileSync(folder.db).equals(before)).toBe(true);
   });
 
   test("reports what is wrong and how to fix it, and fails", async () => {

@@ -93,16 +93,6 @@ test("--json is one value, and a failure one object on stderr, without the key",
   expect(readFileSync(folder.db).includes(TEST_KEY)).toBe(false);
 });
 
-test("misuse exits with 2", async () => {
-  const server = await geminiServer();
-  const run = (...args: string[]) => folder.run(["chat", ...args], { env: envOf(server) });
-  expect((await run("x", "--tokens-max", "0")).exitCode).toBe(2);
-  expect((await run("x", "--tokens-max", "2000000")).stderr).toContain(
-    "which is what the window of gemini-3.1-flash-lite leaves",
-  );
-  expect((await run("x", "--model", "no model")).exitCode).toBe(2);
-});
-
 test.each(["SIGINT", "SIGTERM"] as const)("%s during a reply keeps what arrived and ends the chat", async (signal) => {
   const server = await geminiServer({ pieces: [words("half"), "hang"] });
   const { child, shown, ended } = start(signal, server);
@@ -146,24 +136,17 @@ slow(test)("leaving does not wait for running summaries", async () => {
   expect(performance.now() - leavingAt).toBeLessThan(5_000);
 });
 
-slow(test)("a reader that goes away ends the chat without losing input", async () => {
-  const server = await geminiServer(streamed("One."), streamed("Two."), streamed("Three."));
-  const { child, shown, ended } = start("closed", server);
-  child.stdin.write("1\n");
-  await expect.poll(shown, WAIT).toBe("One.\n");
-  child.stdout.destroy();
-  for (const line of ["2", "3", "4", "5"]) child.stdin.write(`${line}\n`); // and it stays open
-  expect(await ended).toBe(0);
-  expect(server.requests.filter(({ method }) => method === "streamGenerateContent").length).toBeLessThan(4);
-});
-
 test("no session is created if nothing is said or an option is refused", async () => {
   const server = await geminiServer();
   const db = join(folder.path, "unsaid.db");
   const run = (...args: string[]) => folder.run(["chat", ...args, "--db", db], { env: envOf(server), stdin: "\n" });
   expect((await run("unsaid")).exitCode).toBe(0);
   expect(JSON.parse((await run("--json")).stdout)).toMatchObject({ sessionId: null, turns: [], pressure: null });
-  expect((await run("unsaid", "--tokens-max", "2000000")).exitCode).toBe(2);
+  const refused = await run("unsaid", "--tokens-max", "2000000");
+  expect([refused.exitCode, refused.stderr]).toEqual([
+    2,
+    expect.stringContaining("the window of gemini-3.1-flash-lite"),
+  ]);
   expect(await folder.json("sessions", "--db", db)).toEqual([]);
 });
 

@@ -1,12 +1,9 @@
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { AnyCommand } from "../../src/cli/command.ts";
-import { runCommandLine } from "../../src/cli/command-line.ts";
 import { COMMAND_GROUPS } from "../../src/cli/commands.ts";
-import { Terminal } from "../../src/cli/screen/terminal.ts";
 import { CliFolder, longSession } from "../support/cli.ts";
-import { EVERY_COMMAND, nameOf } from "../support/every-command.ts";
-import { FakeStream } from "../support/fake-terminal.ts";
+import { EVERY_COMMAND, nameOf, runOnPipes } from "../support/every-command.ts";
 
 const folder = new CliFolder();
 
@@ -96,9 +93,6 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
 
 const tried = Object.entries(TRIALS).flatMap(([name, trial]) => (trial === null ? [] : [[name, trial] as const]));
 
-/** `forget` cannot be run twice. */
-const repeatable = tried.filter(([name]) => name !== "forget");
-
 beforeAll(async () => {
   const said = { role: "user", content: "Not for long.", createdAt: "2020-01-01T00:00:00Z" };
   const spare = { session: "spare", project: "yard", ...said };
@@ -116,15 +110,12 @@ describe("help", () => {
   test.each(EVERY_COMMAND.map((command) => [command.name, command] as const))(
     "for %s has examples",
     async (name, command) => {
-      const stdout = new FakeStream();
-      const terminal = new Terminal(stdout, new FakeStream(), {});
-      expect(
-        await runCommandLine(["help", ...name.split(" ")], { groups: COMMAND_GROUPS, version: "1.2.3", terminal }),
-      ).toBe(0);
-      expect(stdout.text).toContain(`Usage: coppice ${name}`);
+      const [exitCode, stdout] = await runOnPipes(["help", ...name.split(" ")]);
+      expect(exitCode).toBe(0);
+      expect(stdout).toContain(`Usage: coppice ${name}`);
       expect(command.examples.length).toBeGreaterThan(0);
-      for (const example of command.examples) expect(stdout.text).toContain(`  coppice ${name} ${example}`.trimEnd());
-      const lines = stdout.text.split("\n").filter((text) => !text.startsWith("  coppice"));
+      for (const example of command.examples) expect(stdout).toContain(`  coppice ${name} ${example}`.trimEnd());
+      const lines = stdout.split("\n").filter((text) => !text.startsWith("  coppice"));
       for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
     },
   );
@@ -148,10 +139,8 @@ describe("help", () => {
         return { ...noting(command, parent), ...(nested && { subcommands: nested }) };
       }),
     }));
-    const stderr = new FakeStream();
-    const terminal = new Terminal(new FakeStream(), stderr, {});
-    const argv = wordsOf(example.replace(/ [<>] \S+$/, ""));
-    expect([await runCommandLine(argv, { groups, version: "1.2.3", terminal }), stderr.text]).toEqual([0, ""]);
+    const [exitCode, , stderr] = await runOnPipes(wordsOf(example.replace(/ [<>] \S+$/, "")), groups);
+    expect([exitCode, stderr]).toEqual([0, ""]);
     expect(ran).toEqual([name]);
   });
 });
@@ -164,11 +153,6 @@ describe("every command", () => {
     expect(Array.isArray(value)).toBe(isArray === true);
     const one = isArray ? (value[0] ?? {}) : value;
     expect(Object.keys(one).sort()).toEqual(keys.split(" ").filter(Boolean).sort());
-  });
-
-  test.each(repeatable)("%s prints no colors in a pipe", async (name, { args }) => {
-    const { exitCode, stdout } = await folder.run([...name.split(" "), ...args]);
-    expect([exitCode, stdout]).toEqual([0, expect.not.stringContaining("\u001b")]);
   });
 });
 

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
+import { writeTranscript } from "../support/claude-lines.ts";
 import { CliFolder } from "../support/cli.ts";
 
 const folder = new CliFolder({ isHere: true });
@@ -9,16 +10,12 @@ const [work, client, fox] = ["work/shop", "client/shop", "work/shop/.claude/work
   join(folder.path, name),
 ) as [string, string, string];
 
+let saidCount = 0;
+
 /** What Claude Code writes of a session. */
-function transcript(sessionId: string, cwd: string, ...said: string[]): void {
-  const path = join(folder.path, "transcripts", `${sessionId}.jsonl`);
-  mkdirSync(join(path, ".."), { recursive: true });
-  const lines = said.map((content, index) => ({
-    ...{ type: index % 2 === 0 ? "user" : "assistant", uuid: `${sessionId}-${index}`, sessionId, cwd },
-    ...{ parentUuid: index === 0 ? null : `${sessionId}-${index - 1}`, timestamp: `2026-03-01T09:0${index}:00Z` },
-    message: { role: index % 2 === 0 ? "user" : "assistant", content },
-  }));
-  writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+function transcript(sessionId: string, cwd: string, ...texts: string[]): void {
+  const said = texts.map((text) => ({ number: saidCount++, text }));
+  writeTranscript(join(folder.path, "transcripts", `${sessionId}.jsonl`), sessionId, said, cwd);
 }
 
 /** What an agent is told when a new session of it starts. */
@@ -57,9 +54,8 @@ test("two folders of one name share no words, even if one is gone, and a worktre
   expect(new Set(await sessionsIn("--project", fox))).toEqual(new Set(["own", "apart"]));
   expect(new Set(await sessionsIn("--project", client))).toEqual(new Set(["other"]));
   for (const command of [["recall", "gateway"], ["recap"], ["sessions"], ["subjects"], ["projects", "exclude"]]) {
-    const { exitCode, stderr } = await folder.run([...command, "--project", "shop"]);
-    expect(exitCode, command[0]).toBe(2);
-    expect(stderr).toContain('one of "shop (client)", "shop (work)"');
+    const refusal = await folder.refusal(2, ...command, "--project", "shop");
+    expect(refusal, command[0]).toContain('one of "shop (client)", "shop (work)"');
   }
   const resumed = await folder.json("resume", "own", "--query", "gateway margin", "--scope", "project");
   expect(JSON.stringify(resumed)).not.toContain("31 percent");

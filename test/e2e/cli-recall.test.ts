@@ -65,19 +65,11 @@ test("prints who said what and where, the neighbors, and how to continue", async
   expect(stderr).toMatch(/^Next: coppice expand message:122, for the messages around the first hit\n$/);
 });
 
-test("suggests to expand a hit in the forest", async () => {
-  const { stdout, stderr } = await folder.run(["recall", "lens grinder", "--session", "village", "--neighbors", "0"], {
-    env: { COLUMNS: "200" },
-  });
-  const [handle] = /message:\d+/.exec(stdout)!;
-  expect(stderr).toBe(`Next: coppice expand ${handle}, for the messages around the first hit\n`);
-});
-
 test("filters by session, project, role, part and time", async () => {
   const all = ["harbor-log assistant 1", "harbor-log user 0", "harbor-log user 2"];
   expect((await found("lens", "--project", "harbor")).sort()).toEqual(all);
   expect((await found("lens", "--session", "harb")).sort()).toEqual(all);
-  expect((await found("lens", "--session", "harb", "--role", "assistant", "--role", "tool")).sort()).toEqual([all[0]]);
+  expect(await found("lens", "--session", "harb", "--role", "assistant", "--role", "tool")).toEqual([all[0]]);
   const both = await found("lens", "--session", "harb", "--session", "vill", "--limit", "1000");
   expect(new Set(both.map((place) => place.split(" ")[0]))).toEqual(new Set(["harbor-log", "village-notes"]));
   expect(await found("lens", "--part", "tool_call", "--part", "file")).toEqual([]);
@@ -93,27 +85,11 @@ test("fills a token limit unless a number of hits is given, too", async () => {
   expect(await found("oven", "--tokens-max", "50000", "--limit", "10")).toHaveLength(10);
 });
 
-test("matches a phrase in double quotes letter by letter, and words after -- unchanged", async () => {
-  expect(await found('"glass works"')).toEqual(["harbor-log user 2"]);
-  expect(await found('"works glass"')).toEqual([]);
-  const { stdout } = await folder.run(["recall", "--project", "harbor", "--", "--lens"]);
-  expect(stdout).toContain("Which lens did we choose?");
-});
-
 test("searches the words of a quoted title that stands nowhere, and says so", async () => {
-  const { exitCode, stdout, stderr } = await folder.run([
-    "recall",
-    "--limit",
-    "1",
-    'who ordered "The Works of Glass"?',
-  ]);
-  expect({ exitCode, stderr }).toEqual({
-    exitCode: 0,
+  expect(await folder.run(["recall", "--limit", "1", 'who ordered "The Works of Glass"?'])).toMatchObject({
+    stdout: expect.stringContaining("from the glass works"),
     stderr: "The quoted text was not found, so its words were searched.\n",
   });
-  expect(stdout).toContain("from the glass works");
-  const [hit] = await folder.json("recall", 'who ordered "The Works of Glass"?');
-  expect(hit).toMatchObject({ seq: 2, phrasesMissing: true });
   expect(await folder.run(["recall", '"the works of glass"'])).toEqual({
     exitCode: 0,
     stdout: "",

@@ -20,13 +20,9 @@ test("a session goes back to a message, shows what it has superseded, and takes 
   expect(preview.stdout).toBe(
     `To leave s: 2 messages, ${second} to ${third}. \`--undo\` would bring them back.\nNothing was changed.\n`,
   );
-  for (const args of [
-    ["rewind", "s", "--to", first!],
-    ["rewind", "s", "--to", first!, "--json"],
-  ]) {
-    const refused = await folder.run(args);
-    expect([refused.exitCode, refused.stdout]).toEqual([2, ""]);
-    expect(refused.stderr).toContain("Going back needs your agreement.");
+  for (const more of [[], ["--json"]]) {
+    const refusal = await folder.refusal(2, "rewind", "s", "--to", first!, ...more);
+    expect(refusal).toContain("Going back needs your agreement.");
   }
   expect(await shown()).toHaveLength(3);
 
@@ -49,9 +45,7 @@ test("a session goes back to a message, shows what it has superseded, and takes 
 test("undo asks before messages leave that were appended since the rewind", async () => {
   expect(await folder.json("rewind", "s", "--to", "start", "--yes")).toMatchObject({ supersededCount: 3 });
   await folder.run(["import", folder.jsonl("more.jsonl", [say("d", "a pier")])]);
-  const refused = await folder.run(["rewind", "s", "--undo"]);
-  expect([refused.exitCode, refused.stdout]).toEqual([2, ""]);
-  expect(refused.stderr).toContain("Messages were appended since");
+  expect(await folder.refusal(2, "rewind", "s", "--undo")).toContain("Messages were appended since");
   expect(await folder.json("rewind", "s", "--undo", "--dry-run")).toEqual({
     ...{ restoredCount: 3, supersededCount: 1, isDryRun: true },
   });
@@ -87,21 +81,16 @@ test("a fork shares the session up to a message, and both say where it began", a
     /^another · forked from s · 1 message · Harbor\n/,
   );
   expect((await folder.run(["show", "s", "--tree"])).stdout).toMatch(/\n {2}↳ another · fork · 1 message · Harbor\n/);
-  const refused = await folder.run(["forget", "s", "--yes"]);
-  expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringContaining("`coppice forget another` first")]);
+  expect(await folder.refusal(1, "forget", "s", "--yes")).toContain("`coppice forget another` first");
   await folder.run(["forget", "another", "--yes"]);
 });
 
 test("a message that the session does not have is refused, and a rewind needs a target", async () => {
-  const other = await folder.run(["rewind", "helper", "--to", "message:1"]);
-  expect([other.exitCode, other.stderr]).toEqual([
-    1,
-    expect.stringContaining("message:1 is not a message of session helper"),
-  ]);
-  const words = await folder.run(["rewind", "s", "--to", "yesterday"]);
-  expect([words.exitCode, words.stderr]).toEqual([2, expect.stringContaining("such as message:17, or start")]);
-  const none = await folder.run(["rewind", "s"]);
-  expect([none.exitCode, none.stderr]).toEqual([2, expect.stringContaining("--to")]);
+  expect(await folder.refusal(1, "rewind", "helper", "--to", "message:1")).toContain(
+    "message:1 is not a message of session helper",
+  );
+  expect(await folder.refusal(2, "rewind", "s", "--to", "yesterday")).toContain("such as message:17, or start");
+  expect(await folder.refusal(2, "rewind", "s")).toContain("--to");
 });
 
 test("recall finds superseded messages if it is asked to", async () => {

@@ -24,9 +24,8 @@ test("a session moves to another store by a file, and renders the same there", a
   });
 
   writeFileSync(inFolder("cut.rows"), exported.stdout.slice(0, -100));
-  const refused = await folder.run(["import", "--rows", inFolder("cut.rows"), ...there]);
-  expect(refused).toMatchObject({ exitCode: 1, stdout: "" });
-  expect(refused.stderr).toMatch(/it is (not a line of JSON|cut off)/);
+  const refusal = await folder.refusal(1, "import", "--rows", inFolder("cut.rows"), ...there);
+  expect(refusal).toMatch(/it is (not a line of JSON|cut off)/);
 });
 
 test("a session whose ids are taken is refused with what to do", async () => {
@@ -40,6 +39,6 @@ test("a session whose ids are taken is refused with what to do", async () => {
     ["import", "--rows", "x", "--dry-run"],
     ["export", "--rows", "--format", "markdown"],
   ]) {
-    expect((await folder.run(args)).exitCode).toBe(2);
+    await folder.refusal(2, ...args);
   }
 });

@@ -24,8 +24,7 @@ test("import replaces secrets, secrets finds those that were kept, and forgets t
   expect(secrets).toEqual([
     { kind: "aws-access-key", sessionId: "kept", messageId: expect.any(Number), masked: "AKIA… (20 characters)" },
   ]);
-  const refused = await folder.run(["forget", "--secrets"]);
-  expect([refused.exitCode, refused.stdout]).toEqual([2, ""]);
+  await folder.refusal(2, "forget", "--secrets");
   expect(await folder.json("forget", "--secrets", "--yes")).toMatchObject({ messageCount: 1, erased: true });
   expect(readFileSync(folder.db).includes(KEY)).toBe(false);
   expect(await folder.json("import", kept, "--keep-secrets")).toMatchObject({ newCount: 0, forgottenCount: 1 });
@@ -52,6 +51,8 @@ test.skipIf(process.platform === "win32")("files of a store are for their owner 
     expect(await folder.start(args, options).ended).toBe(0);
   }
   const found = readdirSync(home, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-  expect(found.length).toBeGreaterThanOrEqual(2);
+  const place = join(home, ".local", "share", "coppice");
+  expect(found.map(({ name }) => name)).toEqual(expect.arrayContaining(["agent.db", "copy.db"]));
+  expect([statSync(place).mode & 0o777, statSync(join(place, "agent.db")).mode & 0o777]).toEqual([0o700, 0o600]);
   for (const entry of found) expect(statSync(join(entry.parentPath, entry.name)).mode & 0o777).toBe(0o600);
 });

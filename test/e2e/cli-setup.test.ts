@@ -18,13 +18,12 @@ const configOf = ({ path }: CliFolder): string => readFileSync(join(path, ".code
 describe("coppice setup", () => {
   test("writes nothing without consent", async () => {
     const folder = home();
-    const refused = await folder.run(["setup"]);
-    expect([refused.exitCode, refused.stdout]).toEqual([2, ""]);
-    expect(refused.stderr).toMatch(
+    const refusal = await folder.refusal(2, "setup");
+    expect(refusal).toMatch(
       /^Codex\n {2}change .+config\.toml \(\+17 lines\)\n {2}create .+SKILL\.md \(\+17 lines\)\nGemini CLI\n {2}create /,
     );
-    expect(refused.stderr).not.toContain("[mcp_servers.coppice]");
-    expect(refused.stderr).toContain("Add --yes to agree");
+    expect(refusal).not.toContain("[mcp_servers.coppice]");
+    expect(refusal).toContain("Add --yes to agree");
     const shown = await folder.run(["setup", "--dry-run"]);
     expect([shown.exitCode, shown.stdout]).toEqual([0, "5 files would change.\n"]);
     expect(shown.stderr).toContain("+ [mcp_servers.coppice]");
@@ -56,9 +55,8 @@ describe("coppice setup", () => {
   });
 
   test("names the agents that there are", async () => {
-    const { exitCode, stderr } = await home().run(["setup", "claude"]);
-    expect(exitCode).toBe(2);
-    expect(stderr).toContain("claude-code, codex, gemini-cli, opencode, pi, vscode");
+    const named = "claude-code, codex, gemini-cli, opencode, pi, vscode";
+    expect(await home().refusal(2, "setup", "claude")).toContain(named);
   });
 
   test("is checked by doctor before there is a store", async () => {

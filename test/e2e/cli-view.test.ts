@@ -60,16 +60,12 @@ test("the browser gets a private file that leads to the page, so that no argumen
 });
 
 test("a store that is not there, a session that is not there and a port that is taken are said", async () => {
-  const missing = await folder.run(["view", "--no-open", "--db", "nowhere.db"]);
-  expect([missing.exitCode, missing.stdout]).toEqual([1, ""]);
-  expect(missing.stderr).toContain("nowhere.db");
+  expect(await folder.refusal(1, "view", "--no-open", "--db", "nowhere.db")).toContain("nowhere.db");
   openStore(folder.db).close();
   expect((await folder.run(["view", "nobody", "--no-open"])).stderr).toContain("nobody");
   const other = createServer().listen(0, "127.0.0.1");
   onTestFinished(() => void other.close());
   await once(other, "listening");
   const { port } = other.address() as AddressInfo;
-  const taken = await folder.run(["view", "--no-open", "--port", String(port)]);
-  expect(taken.stderr).toContain("EADDRINUSE");
-  expect(taken.exitCode).not.toBe(0);
+  expect(await folder.refusal(2, "view", "--no-open", "--port", String(port))).toContain("EADDRINUSE");
 });

@@ -37,9 +37,9 @@ test("file shows the sessions that changed it, the last first, and what a change
     "",
     expect.stringContaining("No stored session has read or changed queue.ts."),
   ]);
-  const unknown = await folder.run(["file", "queue.ts", "--restore"]);
-  expect(unknown).toMatchObject({ exitCode: 1, stdout: "" });
-  expect(unknown.stderr).toContain("No stored change of queue.ts says what it replaced.");
+  expect(await folder.refusal(1, "file", "queue.ts", "--restore")).toContain(
+    "No stored change of queue.ts says what it replaced.",
+  );
 });
 
 test("fix shows what made an error go, and nothing where nothing is known", async () => {

@@ -6,12 +6,12 @@ import {
   readFileSync,
   rmSync,
   statSync,
-  truncateSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { writeTranscript } from "../support/claude-lines.ts";
 import { CliFolder, type CliResult } from "../support/cli.ts";
 
 const DAY = "2026-03-01";
@@ -85,11 +85,7 @@ describe("what an agent is told", () => {
     expect(await said(["prompt", "--agent", "opencode"], nothing)).toEqual({});
   });
 
-  test("nothing at a prompt about other things, in another project, or of the asking session", async () => {
-    const other = { ...PROMPT, session_id: "w1", prompt: "Write a haiku about autumn leaves." };
-    expect(await fire(folder, ["prompt", "--agent", "claude-code"], other)).toEqual(SILENT);
-    const elsewhere = { ...PROMPT, session_id: "w2", cwd: "/home/mira/bakery" };
-    expect(await fire(folder, ["prompt", "--agent", "claude-code"], elsewhere)).toEqual(SILENT);
+  test("nothing of the asking session", async () => {
     const own = { ...PROMPT, session_id: "monday" };
     expect(await fire(folder, ["prompt", "--agent", "claude-code"], own)).toEqual(SILENT);
   });
@@ -136,9 +132,7 @@ describe("what an agent is told", () => {
   });
 
   test("people who mistype a word are told", async () => {
-    const { exitCode, stderr } = await folder.run(["hook", "of"]);
-    expect(exitCode).toBe(2);
-    expect(stderr).toContain("off");
+    expect(await folder.refusal(2, "hook", "of")).toContain("off");
   });
 
   test("people see when it fired, and only they can read the log, which has nobody's words", async () => {
@@ -154,23 +148,15 @@ describe("what an agent is told", () => {
 
 test("at the end of a turn the transcript is stored, with its subagents, and the agent is told nothing", async () => {
   const folder = new CliFolder();
-  const line = (uuid: string, text: string) =>
-    JSON.stringify({
-      type: "user",
-      uuid,
-      parentUuid: null,
-      sessionId: "turn",
-      cwd: "/home/mira/web",
-      timestamp: `${DAY}T09:00:00Z`,
-      isSidechain: uuid === "a1",
-      ...(uuid === "a1" && { agentId: "scout" }),
-      message: { role: "user", content: text },
-    });
   const transcript = join(folder.path, "turn.jsonl");
-  writeFileSync(transcript, `${line("u1", "The buoy is painted red.")}\n`);
-  mkdirSync(join(folder.path, "turn", "subagents"), { recursive: true });
+  const said = (...texts: string[]) => {
+    const lines = texts.map((text, number) => ({ number, text, isReply: false }));
+    writeTranscript(transcript, "turn", lines, START.cwd);
+  };
   const subagent = join(folder.path, "turn", "subagents", "agent-scout.jsonl");
-  writeFileSync(subagent, `${line("a1", "Find the paint of the buoy.")}\n`);
+  const task = { number: 9, text: "Find the paint of the buoy.", agentId: "scout" };
+  said("The buoy is painted red.");
+  writeTranscript(subagent, "turn", [task], START.cwd);
   const input = { ...START, session_id: "turn", hook_event_name: "Stop", transcript_path: transcript };
   const fired = () => fire(folder, ["turn-end", "--agent", "claude-code"], input);
   const texts = async () => {
@@ -182,14 +168,14 @@ test("at the end of a turn the transcript is stored, with its subagents, and the
 
   expect(await fired()).toEqual(SILENT);
   await expect.poll(texts, { timeout: 30_000 }).toEqual(["The buoy is painted red.", "Find the paint of the buoy."]);
-  appendFileSync(transcript, `${line("u2", "And the lamp is green.")}\n`);
+  said("The buoy is painted red.", "And the lamp is green.");
   expect(await fired()).toEqual(SILENT); // soon after the first
   await expect.poll(texts, { timeout: 30_000 }).toHaveLength(3);
   // An import notes its end after its messages are there.
   const endedCount = (): number => logOf(folder).split('"event":"import"').length - 1;
   await expect.poll(endedCount, { timeout: 30_000 }).toBe(2);
   await folder.json("hook", "off");
-  appendFileSync(transcript, `${line("u3", "This is said in private.")}\n`);
+  said("The buoy is painted red.", "And the lamp is green.", "This is said in private.");
   const before = logOf(folder);
   expect(await fired()).toEqual(SILENT);
   expect(logOf(folder)).toBe(before);
@@ -201,8 +187,7 @@ test("people see that the import after a turn failed and what to do, until one s
   const input = { ...START, session_id: "turn", hook_event_name: "Stop", transcript_path: transcript };
   const endTurn = () => fire(folder, ["turn-end", "--agent", "claude-code"], input);
   const importFailure = async () => (await folder.json("hook", "status")).agents[0].importFailure;
-  const line = { type: "user", uuid: "u1", parentUuid: null, sessionId: "turn", timestamp: `${DAY}T09:00:00Z` };
-  writeFileSync(transcript, `${JSON.stringify({ ...line, message: { role: "user", content: "The buoy is red." } })}\n`);
+  writeTranscript(transcript, "turn", [{ number: 0, text: "The buoy is red." }]);
   writeFileSync(folder.db, "not a store, but some text that is long enough to be one".repeat(50));
   expect(await endTurn()).toEqual(SILENT);
   await expect.poll(importFailure, { timeout: 30_000 }).toMatchObject({ path: transcript });
@@ -254,14 +239,12 @@ describe("whatever is wrong, an agent gets nothing and does not wait", () => {
     expect(logOf(folder)).toMatch(/"failure":".*locked/);
   });
 
-  test("a damaged store, a cut one, a text file and an empty one", async () => {
+  test("a damaged store, a text file and an empty one", async () => {
     const folder = await stored();
     const bytes = readFileSync(folder.db);
     bytes.fill(0x5a, 4_096);
     writeFileSync(folder.db, bytes);
     await expectSilence(folder, words, PROMPT);
-    truncateSync(folder.db, 5_000);
-    await expectSilence(folder, words, { ...PROMPT, session_id: "cut" });
     writeFileSync(folder.db, "not a store, but some text that is long enough to be one".repeat(50));
     await expectSilence(folder, words, { ...PROMPT, session_id: "text" });
     writeFileSync(folder.db, "");

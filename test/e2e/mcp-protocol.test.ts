@@ -75,39 +75,6 @@ test.each([1, 7, 100_000])(
   },
 );
 
-test("a huge argument and a message that is too long are answered, and the server goes on", async () => {
-  const client = await served(folder.db);
-  const huge = await client.call("recall", { query: "deploy region ".repeat(750_000) }); // 10 MB
-  expect(huge.content[0].text).toContain("OPTION_INVALID: Expected query to be a text of at most 10000 characters");
-  const tooLong = client.answerTo(null);
-  void client.request("tools/call", { name: "recall", arguments: { query: "x".repeat(40_000_000) } });
-  expect((await tooLong).error).toEqual({ code: -32600, message: "A message has at most 33554432 bytes." });
-  expect((await client.request("ping")).result).toEqual({});
-});
-
-test("a hundred calls at once are all answered, each with its own", async () => {
-  const client = await served(folder.db);
-  const answers = await Promise.all(
-    Array.from({ length: 100 }, (_, index) =>
-      index % 4 === 0
-        ? client.call("get_context", { sessionId: "s", tokensMax: 2_000 })
-        : client.call("expand", { target: String(1 + (index % 60)), level: "step" }),
-    ),
-  );
-  answers.forEach(({ isError, structuredContent }, index) => {
-    expect(isError).toBeUndefined();
-    if (index % 4 !== 0) expect(structuredContent.members[0].messageId).toBe(1 + (index % 60));
-  });
-});
-
-test("a cancelled call is given up, and others go on", async () => {
-  const client = await served(folder.db);
-  void client.requestAs(77, "tools/call", { name: "recall", arguments: { query: "deploy" } });
-  client.send('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":77}}\n');
-  client.send('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":12345}}\n');
-  expect((await client.call("recall", { query: "deploy" })).isError).toBeUndefined();
-});
-
 test("a client that leaves in the middle of a call takes the server with it", async () => {
   const { client, ended, stderr } = start();
   await client.initialize();
@@ -183,14 +150,12 @@ test("what is piped into it is answered, though it ends before the store is open
 });
 
 test("stdout has no room for another value", async () => {
-  const { exitCode, stdout, stderr } = await folder.run(["mcp", "--json"]);
-  expect([exitCode, stdout]).toEqual([2, ""]);
-  expect(JSON.parse(stderr).error).toMatchObject({ code: "USAGE_INVALID", message: "mcp does not take --json." });
+  const { error } = JSON.parse(await folder.refusal(2, "mcp", "--json"));
+  expect(error).toMatchObject({ code: "USAGE_INVALID", message: "mcp does not take --json." });
 });
 
 test("a project without a name is refused, not served as one with nothing in it", async () => {
-  const { exitCode, stderr } = await folder.run(["mcp", "--project", ""]);
-  expect([exitCode, stderr]).toEqual([2, "coppice: `--project` needs a name.\n"]);
+  expect(await folder.refusal(2, "mcp", "--project", "")).toBe("coppice: `--project` needs a name.\n");
 });
 
 function isAlive(pid: number): boolean {

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { beforeAll, expect, test } from "vitest";
-import { claudeCodeFile } from "../support/agent-files.ts";
+import { writeTranscript } from "../support/claude-lines.ts";
 import { CliFolder, FIXTURES } from "../support/cli.ts";
 import { PROGRAM, PROGRAM_ENV } from "../support/program.ts";
 import { hasTerminals, onTerminal } from "../support/real-terminal.ts";
@@ -51,26 +51,21 @@ async function unwatched(line: string): Promise<void> {
   await promisify(execFile)(join(home, "bin", command), args, { cwd: home, env });
 }
 
-/** A file of Claude Code's: what the user and the agent say in turn. */
-function conversation(sessionId: string, said: readonly string[], timestamp: string): string {
-  const messages = said.map((content, index) => {
-    const role = index % 2 === 0 ? ("user" as const) : ("assistant" as const);
-    return { role, content };
-  });
-  const lines = claudeCodeFile({ messages }).replaceAll("uuid-", `${sessionId}-`).trim().split("\n");
-  return lines.map((line) => `${JSON.stringify({ ...JSON.parse(line), sessionId, timestamp })}\n`).join("");
+/** Writes a file of Claude Code's: what the user and the agent say in turn, from a number on. */
+function converse(name: string, first: number, texts: readonly string[], atMs: number): void {
+  const said = texts.map((text, index) => ({ number: first + index, text, atMs }));
+  writeTranscript(join(projects, `${name}.jsonl`), name, said);
 }
 
 /** A home in which two agents have been used; `npm install -g` has put the command on the path. */
 beforeAll(() => {
-  mkdirSync(projects, { recursive: true });
   const said = [
     "Which region did we pick for the bucket of the backups?",
     "For the bucket of the backups we picked the region eu-west, as the customers are in Europe.",
     "And the region of the bucket of the logs, did we pick that?",
     "Not yet.",
   ];
-  writeFileSync(join(projects, "first.jsonl"), conversation("first", said, "2026-03-01T10:00:00Z"));
+  converse("first", 0, said, Date.UTC(2026, 2, 1, 10));
   cpSync(join(FIXTURES, "codex"), join(home, ".codex", "sessions"), { recursive: true });
   mkdirSync(join(home, "bin"));
   const command = `#!/bin/sh\nexec "${process.execPath}" "${PROGRAM}" "$@"\n`;
@@ -108,11 +103,7 @@ test.skipIf(!hasTerminals)("they bring in what is there, find it, read on, and g
   const following = onTerminal(follow!, { cwd: home, env });
   await expect.poll(following.shown, WAIT).toContain("Up to date.");
   expect(following.shown()).not.toContain("[y/N]"); // it was agreed to before
-  const now = new Date().toISOString();
-  writeFileSync(
-    join(projects, "second.jsonl"),
-    conversation("second", ["Which region has the copy?", "us-east."], now),
-  );
+  converse("second", 10, ["Which region has the copy?", "us-east."], Date.now());
   await expect.poll(following.shown, WAIT).toMatch(/second\.jsonl: \d new messages?/);
   following.type("\x03");
   expect(await following.ended, following.shown()).toBe(0);

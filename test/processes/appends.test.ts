@@ -6,7 +6,7 @@ import { derivedRows } from "../support/rows.ts";
 import { inputOf, talk, user } from "../support/said.ts";
 import { openedStore, temporaryFolder, temporaryPath } from "../support/temporary-store.ts";
 import { WorkerPool } from "../support/worker-pool.ts";
-import type { Outcome } from "../support/worker-process.ts";
+import type { Outcome, WorkerProcess } from "../support/worker-process.ts";
 
 const SMALL = { hotSize: 6, overlap: 2, evictBatch: 6, maxThemes: 3, openClustersMax: 4 };
 const pool = new WorkerPool(4);
@@ -18,6 +18,19 @@ function saidBy(name: string, count: number): MessageInput[] {
 
 function seqsOf(outcomes: readonly Outcome[]): number[] {
   return outcomes.map(({ value }) => value[0].seq);
+}
+
+/** Each process appends what one person says to the same session, one message at a time. */
+function sayAtOnce(workers: readonly WorkerProcess[], names: readonly string[], count: number): Promise<Outcome[][]> {
+  return Promise.all(
+    workers.map((worker, index) =>
+      worker.run(
+        saidBy(names[index]!, count).map((message) => {
+          return { do: "append", session: "s", settings: SMALL, messages: [message] };
+        }),
+      ),
+    ),
+  );
 }
 
 describe("processes on one file", () => {
@@ -36,18 +49,7 @@ describe("processes on one file", () => {
     const path = temporaryPath();
     const names = ["ada", "bob", "cleo", "dan"];
     const workers = await pool.on(path, 4);
-    const outcomes = await Promise.all(
-      workers.map((worker, index) =>
-        worker.run(
-          saidBy(names[index]!, 60).map((message) => ({
-            do: "append",
-            session: "s",
-            settings: SMALL,
-            messages: [message],
-          })),
-        ),
-      ),
-    );
+    const outcomes = await sayAtOnce(workers, names, 60);
     const store = openedStore(path);
     const messages = store.resume("s").messages();
     expect(messages.map(({ seq }) => seq)).toEqual(Array.from({ length: 240 }, (_, seq) => seq));
@@ -65,18 +67,7 @@ describe("processes on one file", () => {
   test("write the forest that one process alone would have written", async () => {
     const [shared, single] = [temporaryPath(), temporaryPath()];
     const workers = await pool.on(shared, 3);
-    await Promise.all(
-      workers.map((worker, index) =>
-        worker.run(
-          saidBy(`w${index}`, 40).map((message) => ({
-            do: "append",
-            session: "s",
-            settings: SMALL,
-            messages: [message],
-          })),
-        ),
-      ),
-    );
+    await sayAtOnce(workers, ["w0", "w1", "w2"], 40);
     const store = openedStore(shared);
     const alone = openStore(single);
     const session = alone.session("s", SMALL);

@@ -126,16 +126,6 @@ describe("a writer in the middle of its transaction", () => {
     expect(openedStore(path).verify()).toMatchObject({ ok: true, messageCount: 7 });
   });
 
-  test("that sleeps a little only makes another wait", async () => {
-    const path = temporaryPath();
-    openedStore(path).session("s", SMALL);
-    const [sleeper, other] = await pool.on(path, 2);
-    const sleeping = sleeper!.do({ do: "stall", session: "s", messages: talk(5), ms: 200 });
-    await untilLocked(path);
-    expect(await other!.do({ do: "append", session: "s", messages: [user("x")] })).toMatchObject([{ seq: 5 }]);
-    await sleeping;
-  });
-
   test("that dies frees the lock, and what it had begun never was", async () => {
     const path = temporaryPath();
     const session = openedStore(path).session("s", SMALL);

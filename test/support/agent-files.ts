@@ -13,7 +13,7 @@ function jsonLines(lines: readonly object[]): string {
 }
 
 /** Claude Code: a line for each block of an assistant's message, and for each message of the user's. */
-export function claudeCodeFile({ messages }: AnthropicConversation): string {
+function claudeCodeFile({ messages }: AnthropicConversation): string {
   let parentUuid: string | null = null;
   const lines: object[] = [];
   const write = (type: string, message: Fields, more: Fields = {}): void => {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { afterAll, onTestFinished, type TestContext } from "vitest";
+import { afterAll, expect, onTestFinished, type TestContext } from "vitest";
 import { inThisProcess } from "./cli-here.ts";
 import { TESTS_ALL } from "./effort.ts";
 import { PROGRAM, PROGRAM_ENV } from "./program.ts";
@@ -94,6 +94,13 @@ export class CliFolder {
     const { exitCode, stdout, stderr } = await this.run([...args, "--json"]);
     if (exitCode !== 0 || stderr !== "") throw new Error(`coppice ${args.join(" ")}: exit ${exitCode}\n${stderr}`);
     return JSON.parse(stdout);
+  }
+
+  /** Run it, expect it to fail with an exit code and to print nothing, and return what it says about that. */
+  async refusal(exitCode: number, ...args: string[]): Promise<string> {
+    const { stderr, ...outcome } = await this.run(args);
+    expect(outcome, stderr).toEqual({ exitCode, stdout: "" });
+    return stderr;
   }
 
   #spawn(args: readonly string[], { env, before = "", isGroup = false }: StartOptions = {}): CliProcess {

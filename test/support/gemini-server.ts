@@ -1,10 +1,10 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import { estimateTokens } from "../../src/core/token-estimate.ts";
 import { answerTo, vectorOf } from "./gemini-model.ts";
 import { type StreamPiece, sendPieces } from "./gemini-stream.ts";
+import { type LoopbackServer, startServer } from "./loopback-server.ts";
 
 /** What the server does with a request. */
 export type Reply =
@@ -47,9 +47,8 @@ export interface GeminiBody {
   requests?: { content: { parts: { text?: string }[] }; outputDimensionality?: number; taskType?: string }[];
 }
 
-export interface GeminiServer {
-  /** For `baseUrl`. */
-  readonly url: string;
+/** Its URL is for `baseUrl`. */
+export interface GeminiServer extends LoopbackServer {
   /** Every request so far. */
   readonly requests: RecordedRequest[];
   /** Answer the requests from now on so, one after another; the last one for ever. */
@@ -58,7 +57,6 @@ export interface GeminiServer {
   arrived(count: number): Promise<void>;
   /** How many connections are in the middle of a reply, once those that were given up have been noticed. */
   openCount(): Promise<number>;
-  close(): Promise<void>;
 }
 
 /** An error as the service sends it. */
@@ -93,19 +91,18 @@ export async function startGeminiServer(...replies: Reply[]): Promise<GeminiServ
   const requests: RecordedRequest[] = [];
   const open = new Set<ServerResponse>();
   let waiting: { count: number; arrive: () => void }[] = [];
-  const server = createServer(async (message, response) => {
+  const server = await startServer(async (message, text, response) => {
     open.add(response);
     response.once("close", () => open.delete(response));
-    const request = await record(message);
+    const request = record(message, text);
     requests.push(request);
     for (const { count, arrive } of waiting) if (requests.length >= count) arrive();
     waiting = waiting.filter(({ count }) => requests.length < count);
     const reply = (queue.length > 1 ? queue.shift() : queue[0]) ?? "good";
     await answer(reply, request, response);
   });
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...server,
     requests,
     script(...next) {
       queue = next;
@@ -116,17 +113,12 @@ export async function startGeminiServer(...replies: Reply[]): Promise<GeminiServ
       await sleep(50);
       return open.size;
     },
-    close: () => closed(server),
   };
 }
 
-async function record(message: IncomingMessage): Promise<RecordedRequest> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of message) chunks.push(chunk as Buffer);
-  const text = Buffer.concat(chunks).toString("utf8");
-  const { url: path = "" } = message;
+function record({ url: path = "", headers }: IncomingMessage, text: string): RecordedRequest {
   const [, model = "", method = ""] = /\/models\/([^:?]+):(\w+)/.exec(path) ?? [];
-  return { method, model, path, headers: message.headers, text, body: JSON.parse(text || "{}") as GeminiBody };
+  return { method, model, path, headers, text, body: JSON.parse(text || "{}") as GeminiBody };
 }
 
 async function answer(reply: Reply, request: RecordedRequest, response: ServerResponse): Promise<void> {
@@ -193,11 +185,4 @@ function embeddingsOf(requests: NonNullable<GeminiBody["requests"]>): object {
 
 function textOf({ contents = [] }: GeminiBody): string {
   return contents.flatMap(({ parts }) => parts.map(({ text = "" }) => text)).join("\n");
-}
-
-function closed(server: Server): Promise<void> {
-  return new Promise((done) => {
-    server.close(() => done());
-    server.closeAllConnections();
-  });
 }

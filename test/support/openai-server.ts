@@ -1,8 +1,7 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import { vectorOf } from "./gemini-model.ts";
+import { type LoopbackServer, startServer } from "./loopback-server.ts";
 
 /** What the server does with a request. */
 export type OpenaiReply =
@@ -21,13 +20,11 @@ export type OpenaiReply =
   /** A good answer whose vectors are changed. */
   | { vectors: (vectors: number[][]) => unknown[] };
 
-export interface OpenaiServer {
-  /** For `baseUrl`. */
-  readonly url: string;
+/** Its URL is for `baseUrl`. */
+export interface OpenaiServer extends LoopbackServer {
   readonly requests: { path: string; authorization: string | undefined; body: OpenaiBody }[];
   /** Answer the requests from now on so, one after another; the last one for ever. */
   script(...replies: OpenaiReply[]): void;
-  close(): void;
 }
 
 interface OpenaiBody {
@@ -50,10 +47,8 @@ export async function openaiServer(...replies: OpenaiReply[]): Promise<OpenaiSer
 export async function startOpenaiServer(...replies: OpenaiReply[]): Promise<OpenaiServer> {
   let queue = replies;
   const requests: OpenaiServer["requests"] = [];
-  const server = createServer(async (message, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of message) chunks.push(chunk as Buffer);
-    const body = JSON.parse(Buffer.concat(chunks).toString("utf8")) as OpenaiBody;
+  const { url, close } = await startServer(async (message, text, response) => {
+    const body = JSON.parse(text) as OpenaiBody;
     requests.push({ path: message.url!, authorization: message.headers.authorization, body });
     const reply = (queue.length > 1 ? queue.shift() : queue[0]) ?? "good";
     if (reply === "hang") return;
@@ -76,16 +71,12 @@ export async function startOpenaiServer(...replies: OpenaiReply[]): Promise<Open
     // Some servers answer in another order.
     response.end(JSON.stringify({ object: "list", data: data.reverse(), usage: { prompt_tokens: tokens } }));
   });
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    url: `${url}/v1`,
     requests,
     script(...next) {
       queue = next;
     },
-    close() {
-      server.close();
-      server.closeAllConnections();
-    },
+    close,
   };
 }

@@ -1,11 +1,8 @@
-import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type LoopbackServer, startServer } from "./loopback-server.ts";
 
-/** A service on the loopback address, and the bodies of the requests that it got. */
-export interface ProviderServer {
-  readonly url: string;
+/** A service, and the bodies of the requests that it got. */
+export interface ProviderServer extends LoopbackServer {
   readonly requests: Record<string, unknown>[];
-  close(): Promise<void>;
 }
 
 interface Refusal {
@@ -97,31 +94,15 @@ async function start(
   answer: (body: Record<string, unknown>) => object | Refusal,
 ): Promise<ProviderServer> {
   const requests: Record<string, unknown>[] = [];
-  const server = createServer(async (message, response) => {
-    const body = await bodyOf(message);
+  const server = await startServer(({ url }, text, response) => {
+    const body = JSON.parse(text);
     requests.push(body);
-    const reply =
-      message.url?.endsWith(path) === true ? answer(body) : { refused: `there is nothing at ${message.url}` };
+    const reply = url?.endsWith(path) === true ? answer(body) : { refused: `there is nothing at ${url}` };
     const isRefused = "refused" in reply;
     response.writeHead(isRefused ? 400 : 200, { "content-type": "application/json" });
     response.end(
       JSON.stringify(isRefused ? { error: { type: "invalid_request_error", message: reply.refused } } : reply),
     );
   });
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    requests,
-    close: () =>
-      new Promise((closed) => {
-        server.close(() => closed());
-        server.closeAllConnections();
-      }),
-  };
-}
-
-async function bodyOf(message: IncomingMessage): Promise<Record<string, unknown>> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of message) chunks.push(chunk as Buffer);
-  return JSON.parse(Buffer.concat(chunks).toString("utf8"));
+  return { ...server, requests };
 }

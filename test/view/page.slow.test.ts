@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { openStore } from "../../src/index.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { demoStore, hasChromium, type OpenView, openView } from "../support/view-page.ts";
@@ -177,35 +177,16 @@ describe.skipIf(!hasChromium)("the page", () => {
     store.close();
     await page.getByRole("button", { name: /1 new message/ }).click();
     await page.getByText("Yes.").waitFor();
-    await go("");
-    await page.getByRole("button", { name: "Mark as seen" }).click();
-    await expect.poll(() => page.getByText("since you looked").count()).toBe(0);
   });
 
-  test("renames, and forgets after a question", async () => {
+  test("forgets one message, from its own button", async () => {
     const { page, go } = view;
     await go("view=session&session=live");
-    const act = async (name: string): Promise<void> => {
-      await page.locator("summary", { hasText: "Actions" }).click();
-      await page.getByRole("button", { name }).click();
-    };
-    await act("Rename…");
-    await page.getByLabel("New title").fill("Renamed by hand");
-    await page.getByRole("button", { name: "Rename it" }).click();
-    await page.getByRole("heading", { level: 1, name: "Renamed by hand" }).waitFor();
-    // One message, from its own button.
     await page.locator(".message").last().hover();
     await page.locator(".message").last().getByRole("button", { name: "Forget" }).click();
     await page.getByRole("button", { name: "Show what would go" }).click();
     await page.getByText("1 message with").waitFor();
     await page.getByRole("button", { name: "Cancel" }).click();
-    await act("Forget…");
-    await page.getByRole("button", { name: "Show what would go" }).click();
-    await page.getByText("2 messages with").waitFor();
-    await page.locator("dialog input").fill((await page.locator("dialog .field code").textContent())!);
-    await page.getByRole("button", { name: "Forget it" }).click();
-    await page.getByRole("heading", { level: 1, name: "Sessions" }).waitFor();
-    await expect.poll(() => page.getByText("Renamed by hand").count()).toBe(0);
   });
 
   test("helps with its keys", async () => {
@@ -234,15 +215,12 @@ describe.skipIf(!hasChromium)("a page that only reads", () => {
     store.session("s").append({ role: "user", content: "Only to be read." });
     store.close();
     const view = await openView(other);
-    try {
-      await view.go("view=session&session=s");
-      await view.page.getByText("Only to be read.").first().waitFor();
-      await view.page.locator("summary", { hasText: "Actions" }).click();
-      await view.page.getByText("This page only reads").waitFor();
-      expect(await view.page.getByRole("button", { name: /Forget|Rename|Pin/ }).count()).toBe(0);
-    } finally {
-      await view.close();
-    }
+    onTestFinished(() => view.close());
+    await view.go("view=session&session=s");
+    await view.page.getByText("Only to be read.").first().waitFor();
+    await view.page.locator("summary", { hasText: "Actions" }).click();
+    await view.page.getByText("This page only reads").waitFor();
+    expect(await view.page.getByRole("button", { name: /Forget|Rename|Pin/ }).count()).toBe(0);
   });
 
   test("lists every session once, also while they are used, and reads one that no prompt begins", async () => {
@@ -254,36 +232,32 @@ describe.skipIf(!hasChromium)("a page that only reads", () => {
         .append({ role: "assistant", content: `Began ${index}` });
     }
     const view = await openView(other);
-    try {
-      const { page } = view;
-      const titles = async () => new Set(await page.locator(".row-title").allTextContents()).size;
-      await page.getByRole("button", { name: "More sessions" }).click();
-      await expect.poll(titles).toBe(130);
-      store.session("s3").append({ role: "user", content: "Used again." });
-      await expect.poll(() => page.locator(".row").first().textContent()).toContain("Session 3");
-      await expect.poll(async () => [await titles(), await page.locator(".row").count()]).toEqual([130, 130]);
-      await view.go("view=session&session=s7");
-      await page.getByText("Began 7").first().waitFor();
-      await page.getByText("Turn 1", { exact: true }).waitFor();
-      expect(view.faults).toEqual([]);
-    } finally {
+    onTestFinished(async () => {
       await view.close();
       store.close();
-    }
+    });
+    const { page } = view;
+    const titles = async () => new Set(await page.locator(".row-title").allTextContents()).size;
+    await page.getByRole("button", { name: "More sessions" }).click();
+    await expect.poll(titles).toBe(130);
+    store.session("s3").append({ role: "user", content: "Used again." });
+    await expect.poll(() => page.locator(".row").first().textContent()).toContain("Session 3");
+    await expect.poll(async () => [await titles(), await page.locator(".row").count()]).toEqual([130, 130]);
+    await view.go("view=session&session=s7");
+    await page.getByText("Began 7").first().waitFor();
+    await page.getByText("Turn 1", { exact: true }).waitFor();
+    expect(view.faults).toEqual([]);
   });
 
   test("says what to do with an empty store", async () => {
     const other = join(folder, "empty.db");
     openStore(other).close();
     const view = await openView(other);
-    try {
-      await view.page.getByText("coppice watch --once").waitFor();
-      await view.go("view=subjects");
-      await view.page.getByText("No subjects yet").waitFor();
-      await view.go("view=session&session=nowhere");
-      await view.page.getByRole("alert").waitFor();
-    } finally {
-      await view.close();
-    }
+    onTestFinished(() => view.close());
+    await view.page.getByText("coppice watch --once").waitFor();
+    await view.go("view=subjects");
+    await view.page.getByText("No subjects yet").waitFor();
+    await view.go("view=session&session=nowhere");
+    await view.page.getByRole("alert").waitFor();
   });
 });

@@ -145,10 +145,8 @@ test("a new session without messages draws no forest and asks nothing again", as
 test.each([
   ["/recal lamp", "Unknown command 'recal'.\nDid you mean recall?\n"],
   ["/frobnicate", "Unknown command 'frobnicate'.\n/help lists the commands.\n"],
-  ["/", "Unknown command ''.\n/help lists the commands.\n"],
   ["/expand", "Missing required argument 'target'.\n/help lists the commands.\n"],
   ["/expand nothing", '"nothing" is not a handle'],
-  ["/recall", "Missing required argument 'query'.\n/help lists the commands.\n"],
 ])("%s says what to type instead, and nothing is sent", async (line, message) => {
   const talk = await begin([streamed("No.")]);
   talk.type(line, "/quit");

@@ -1,11 +1,9 @@
 import { Option } from "commander";
 import { describe, expect, test } from "vitest";
 import type { AnyCommand } from "../../../src/cli/command.ts";
-import { runCommandLine } from "../../../src/cli/command-line.ts";
 import { Failure } from "../../../src/cli/failure.ts";
-import { Terminal } from "../../../src/cli/screen/terminal.ts";
 import { StoreError } from "../../../src/core/errors.ts";
-import { FakeStream } from "../../support/fake-terminal.ts";
+import { runOnPipes } from "../../support/every-command.ts";
 
 /** A command that returns what it was called with, or throws `outcome`. */
 function echo(outcome?: Error, printed = true): AnyCommand {
@@ -23,18 +21,8 @@ function echo(outcome?: Error, printed = true): AnyCommand {
   };
 }
 
-async function run(
-  command: AnyCommand,
-  ...argv: string[]
-): Promise<[exitCode: number, stdout: string, stderr: string]> {
-  const [stdout, stderr] = [new FakeStream(), new FakeStream()];
-  const terminal = new Terminal(stdout, stderr, {});
-  const exitCode = await runCommandLine(argv, {
-    groups: [{ heading: "Words", commands: [command] }],
-    version: "1.2.3",
-    terminal,
-  });
-  return [exitCode, stdout.text, stderr.text];
+function run(command: AnyCommand, ...argv: string[]) {
+  return runOnPipes(argv, [{ heading: "Words", commands: [command] }]);
 }
 
 describe("runCommandLine", () => {

@@ -3,62 +3,35 @@ import { type ForestView, forestLines } from "../../../src/cli/commands/forest.t
 import { plainTerminal } from "../../support/fake-terminal.ts";
 
 const EXTENT = { sessionId: "s", tokenCount: 900, seqFirst: 0, seqLast: 9 };
-const SUMMARY = { root: "theme:1@4", text: "", messageCount: 10, tokenCount: 9, summarizerId: "x", shown: true };
+const SUMMARY = {
+  ...{ root: "theme:1@4", title: "", text: "", messageCount: 10, tokenCount: 9, summarizerId: "x", shown: true },
+};
 
-function cluster(root: string, label: string, settled: boolean): ForestView["themes"][number]["clusters"][number] {
+type Theme = ForestView["themes"][number];
+
+function cluster(root: string, label: string, settled = true): Theme["clusters"][number] {
   return { ...EXTENT, root, level: "cluster", label, messageCount: 5, stepCount: 3, settled };
+}
+
+type Content = Pick<Theme, "messageCount" | "clusters"> & { uncoveredCount: number };
+
+function theme(root: string, label: string, more: Content): Theme {
+  const summaries = more.uncoveredCount < more.messageCount ? [SUMMARY] : [];
+  return { ...EXTENT, root, level: "theme", label, summaries, ...more };
 }
 
 const VIEW: ForestView = {
   session: {
-    id: "harbor-1",
-    project: "lights",
-    title: "The north light",
-    name: "The north light",
-    tags: [],
-    opening: null,
-    source: null,
-    externalId: null,
-    parentSessionId: null,
-    forkSeq: null,
-    messageCount: 1_034,
-    tokenCount: 8_100,
-    themeCount: 3,
-    clusterCount: 4,
-    createdAtMs: 0,
-    updatedAtMs: 0,
-  },
+    ...{ id: "harbor-1", project: "lights", title: "The north light", name: "The north light" },
+    ...{ messageCount: 1_034, tokenCount: 8_100 },
+  } as ForestView["session"],
   themes: [
-    {
-      ...EXTENT,
-      root: "theme:1@4",
-      level: "theme",
-      label: "Lamp\nand lens",
-      messageCount: 10,
-      uncoveredCount: 0,
-      summaries: [{ ...SUMMARY, title: "" }],
-      clusters: [cluster("cluster:1@2", "lamp", true), cluster("cluster:3@4", "lens", false)],
-    },
-    {
-      ...EXTENT,
-      root: "theme:9@9",
-      level: "theme",
-      label: "oven",
-      messageCount: 1_000,
-      uncoveredCount: 4,
-      summaries: [{ ...SUMMARY, title: "" }],
-      clusters: [cluster("cluster:9@9", "", true)],
-    },
-    {
-      ...EXTENT,
-      root: "theme:11@12",
-      level: "theme",
-      label: "灯台",
-      messageCount: 5,
-      uncoveredCount: 5,
-      summaries: [],
-      clusters: [cluster("cluster:11@12", "灯台", true)],
-    },
+    theme("theme:1@4", "Lamp\nand lens", {
+      ...{ messageCount: 10, uncoveredCount: 0 },
+      clusters: [cluster("cluster:1@2", "lamp"), cluster("cluster:3@4", "lens", false)],
+    }),
+    theme("theme:9@9", "oven", { messageCount: 1_000, uncoveredCount: 4, clusters: [cluster("cluster:9@9", "")] }),
+    theme("theme:11@12", "灯台", { messageCount: 5, uncoveredCount: 5, clusters: [cluster("cluster:11@12", "灯台")] }),
   ],
   hot: { messageCount: 18, tokenCount: 400, seqFirst: 1_016, seqLast: 1_033 },
   pinnedCount: 1,

@@ -3,12 +3,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { agentCommand } from "../../../src/cli/agent-command.ts";
-import { runCommandLine } from "../../../src/cli/command-line.ts";
 import { COMMAND_GROUPS } from "../../../src/cli/commands.ts";
-import { Terminal } from "../../../src/cli/screen/terminal.ts";
 import { AgreedLocations } from "../../../src/cli/stores/agreed-locations.ts";
 import { openStore } from "../../../src/index.ts";
-import { FakeStream } from "../../support/fake-terminal.ts";
+import { runOnPipes } from "../../support/every-command.ts";
 import { inDatabase } from "../../support/rows.ts";
 import { assistant, calls, results, user } from "../../support/said.ts";
 import { temporaryFolder, temporaryPath } from "../../support/temporary-store.ts";
@@ -28,15 +26,9 @@ function harbor(): string {
 }
 
 async function run(path: string, ...args: string[]): Promise<string> {
-  const [stdout, stderr] = [new FakeStream(), new FakeStream()];
-  const terminal = new Terminal(stdout, stderr, {});
-  const exitCode = await runCommandLine(["--db", path, ...args], {
-    groups: COMMAND_GROUPS,
-    version: "1.2.3",
-    terminal,
-  });
-  expect([exitCode, stderr.text]).toEqual([0, ""]);
-  return stdout.text;
+  const [exitCode, stdout, stderr] = await runOnPipes(["--db", path, ...args]);
+  expect([exitCode, stderr]).toEqual([0, ""]);
+  return stdout;
 }
 
 const idsIn = (shown: string): number[] => Array.from(shown.matchAll(/ message:(\d+) /g), ([, id]) => Number(id));
@@ -81,11 +73,10 @@ test("an export of a damaged store as Markdown has the rest", async () => {
   inDatabase(path, (database) =>
     database.exec("UPDATE messages SET parts = replace(parts, 'lens', 'hens') WHERE id = 4"),
   );
-  const [stdout, stderr] = [new FakeStream(), new FakeStream()];
-  const commandLine = { groups: COMMAND_GROUPS, version: "1.2.3", terminal: new Terminal(stdout, stderr, {}) };
-  expect(await runCommandLine(["--db", path, "export", "--format", "markdown"], commandLine)).toBe(1);
-  expect(stdout.text).toMatch(/^# Which lens did we choose\?\n[\s\S]*lens list[\s\S]*Order it\.\n$/);
-  expect(stderr.text).toContain("harbor #3");
+  const [exitCode, stdout, stderr] = await runOnPipes(["--db", path, "export", "--format", "markdown"]);
+  expect(exitCode).toBe(1);
+  expect(stdout).toMatch(/^# Which lens did we choose\?\n[\s\S]*lens list[\s\S]*Order it\.\n$/);
+  expect(stderr).toContain("harbor #3");
 });
 
 test.each(["bash", "zsh", "fish"])("the completion for %s has all commands and their options", async (shell) => {

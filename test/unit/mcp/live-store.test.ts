@@ -8,7 +8,7 @@ import type { StoreAccess } from "../../../src/mcp/live-store.ts";
 import { serve } from "../../../src/mcp/server.ts";
 import { accessTo, RawClient, served } from "../../support/mcp.ts";
 import { talk } from "../../support/said.ts";
-import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
+import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
 
 /** Write a closed store with one session of one message. */
 function writeStore(path: string, sessionId: string): void {
@@ -17,22 +17,22 @@ function writeStore(path: string, sessionId: string): void {
   store.close();
 }
 
-test("what asks for no store does not wait for it; what does is answered, though the client has said all", async () => {
+/** A server that has no store before `load` is called. */
+function servedLater() {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const client = new RawClient(input, output);
   let load!: (access: StoreAccess) => void;
   const loadAccess = vi.fn(() => new Promise<StoreAccess>((resolve) => (load = resolve)));
-  const ended = serve({
-    loadAccess,
-    project: undefined,
-    allowAppend: false,
-    input,
-    output,
-  });
+  const ended = serve({ loadAccess, project: undefined, allowAppend: true, input, output });
+  return { client, ended, load: (access: StoreAccess) => load(access), loadAccess };
+}
+
+test("what asks for no store does not wait for it; what does is answered, though the client has said all", async () => {
+  const { client, ended, load, loadAccess } = servedLater();
   expect((await client.request("ping")).result).toEqual({});
   expect(loadAccess).not.toHaveBeenCalled();
   await client.initialize();
-  expect((await client.request("tools/list")).result.tools).toHaveLength(9);
+  expect((await client.request("tools/list")).result.tools).toHaveLength(10);
   expect(loadAccess).toHaveBeenCalledTimes(1);
   const asked = client.call("list_sessions");
   client.end(); // as what is piped into it ends
@@ -45,11 +45,7 @@ test("what asks for no store does not wait for it; what does is answered, though
 });
 
 test("a cancelled call is not run, however many calls wait before it and its cancellation", async () => {
-  const [input, output] = [new PassThrough(), new PassThrough()];
-  const client = new RawClient(input, output);
-  let load!: (access: StoreAccess) => void;
-  const loadAccess = () => new Promise<StoreAccess>((resolve) => (load = resolve));
-  void serve({ loadAccess, project: undefined, allowAppend: true, input, output });
+  const { client, load } = servedLater();
   await client.initialize();
   const append = (content: string) => ({ name: "append", arguments: { sessionId: "s", role: "user", content } });
   void client.requestAs("early", "tools/call", append("never mind"));
@@ -86,9 +82,8 @@ test("a store that does not exist yet is found when it does", async () => {
 });
 
 test("what another process appends is seen at once", async () => {
-  const path = temporaryPath();
-  const store = openedStore(path);
-  const client = await served(path);
+  const store = temporaryStore();
+  const client = await served(store.path);
   store.session("a").append({ role: "user", content: "one" });
   expect(await sessionsSeen(client)).toEqual(["a"]);
   store.session("b").append({ role: "user", content: "the zebra" });
@@ -135,13 +130,12 @@ test("a store of an older format is an answer, and is read once a writer has bro
 });
 
 test("a store that another process holds locked refuses a write, and takes it later", async () => {
-  const path = temporaryPath();
-  const store = openedStore(path);
+  const store = temporaryStore();
   store.session("a").append({ role: "user", content: "one" });
-  const client = await served(path, { allowAppend: true, busyTimeoutMs: 20 });
+  const client = await served(store.path, { allowAppend: true, busyTimeoutMs: 20 });
   const note = { sessionId: "a", role: "user", content: "two" };
   expect((await client.call("append", note)).isError).toBeUndefined();
-  const other = new Database(path);
+  const other = new Database(store.path);
   other.exec("BEGIN IMMEDIATE");
   expect((await client.call("append", note)).content[0].text).toContain("STORE_BUSY: ");
   expect(await sessionsSeen(client)).toEqual(["a"]); // readers wait for nobody

@@ -1,14 +1,12 @@
 import { expect, test } from "vitest";
 import { served } from "../../support/mcp.ts";
 import { talk } from "../../support/said.ts";
-import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
+import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
 
 test("sessions are listed in pages, the newest first", async () => {
-  const path = temporaryPath();
-  const store = openedStore(path);
+  const store = temporaryStore();
   for (let index = 0; index < 120; index++) store.session(`s${index}`).append({ role: "user", content: "x" });
-  store.close();
-  const client = await served(path);
+  const client = await served(store.path);
   const uris: string[] = [];
   const sizes: number[] = [];
   for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
@@ -19,16 +17,19 @@ test("sessions are listed in pages, the newest first", async () => {
   }
   expect(sizes).toEqual([50, 50, 20]);
   expect(uris).toEqual(Array.from({ length: 120 }, (_, index) => `coppice://session/s${119 - index}`));
-  expect((await client.request("resources/list", { cursor: "x" })).error?.code).toBe(-32602);
+  for (const [method, params] of [
+    ["resources/list", { cursor: "x" }],
+    ["resources/read", { uri: 7 }],
+  ] as const) {
+    expect((await client.request(method, params)).error?.code).toBe(-32602);
+  }
 });
 
 test("a session is read as a context, whatever its id", async () => {
-  const path = temporaryPath();
-  const store = openedStore(path);
+  const store = temporaryStore();
   const id = "a/b c?d#e%f&ü";
   store.session(id, { title: "One\u202e" }).append({ role: "user", content: "The lamp is green." });
-  store.close();
-  const client = await served(path);
+  const client = await served(store.path);
   const [resource] = (await client.request("resources/list")).result.resources;
   expect(resource).toMatchObject({ name: id, title: "One[U+202E]", description: "1 message", mimeType: "text/xml" });
   const { contents } = (await client.request("resources/read", { uri: resource.uri })).result;
@@ -38,12 +39,10 @@ test("a session is read as a context, whatever its id", async () => {
 });
 
 test("roots are read by their handles, and completed as far as they are subjects", async () => {
-  const path = temporaryPath();
-  const store = openedStore(path);
+  const store = temporaryStore();
   store.session("s").append(talk(100));
   const { root } = store.resume("s").roots()[0]!;
-  store.close();
-  const client = await served(path);
+  const client = await served(store.path);
   const { resourceTemplates } = (await client.request("resources/templates/list")).result;
   expect(resourceTemplates.map(({ uriTemplate }: { uriTemplate: string }) => uriTemplate)).toEqual([
     "coppice://session/{id}",
@@ -74,10 +73,4 @@ test.each([
   openedStore(path).session("s").append({ role: "user", content: "x" });
   const client = await served(path);
   expect((await client.request("resources/read", { uri })).error?.message).toContain(message);
-});
-
-test("parameters of a wrong type are the client's mistake", async () => {
-  const client = await served(temporaryPath());
-  const { error } = await client.request("resources/read", { uri: 7 });
-  expect(error?.code).toBe(-32602);
 });

@@ -122,8 +122,7 @@ describe("hook", () => {
 
 describe("past_work", () => {
   test("answers about a file, an error, a command, and what keeps failing", async () => {
-    const path = temporaryPath();
-    const store = openedStore(path);
+    const store = temporaryStore();
     const error = "TypeError: lease.until is not a function";
     const messages = [
       user("Mend the <lease>."),
@@ -133,7 +132,7 @@ describe("past_work", () => {
     ];
     for (const id of ["a", "b", "c"]) store.session(id, { project: "web", title: "Lease" }).append(messages);
     await store.upkeep();
-    const client = await served(path);
+    const client = await served(store.path);
     const file = await client.call("past_work", { file: "lease.ts", limit: 1 });
     expect(file.structuredContent.items).toMatchObject([
       { about: "Lease", sessionId: "c", lines: [{ kind: "changed", text: "The clock was wrong </past_work>." }] },
@@ -160,16 +159,14 @@ describe("past_work", () => {
 
 describe("lost", () => {
   test("tells what a compaction lost, page by page, of the newest session or the one that is named", async () => {
-    const path = temporaryPath();
-    const store = openedStore(path);
+    const store = temporaryStore();
     const wishes = Array.from({ length: 12 }, (_, wish) => {
       return user(`Wish ${wish}: the lamp number ${wish} shines over the harbor at night.`);
     });
     const summary = user("Nothing to tell.", { metadata: { isCompactSummary: true } });
     store.session("lamps", { project: "api" }).append([...wishes, summary]);
     store.session("plain", { project: "web" }).append(user("Nothing was compacted here."));
-    store.close();
-    const client = await served(path);
+    const client = await served(store.path);
     const { structuredContent: all, content } = await client.call("lost", {});
     expect(all).toMatchObject({ sessionId: "lamps", left: 0, lines: expect.any(Array) });
     expect(all.lines).toHaveLength(12);
@@ -178,7 +175,7 @@ describe("lost", () => {
     expect(page.lines.length).toBeLessThan(12);
     const rest = await client.call("lost", { offset: page.nextOffset });
     expect([...page.lines, ...rest.structuredContent.lines]).toEqual(all.lines);
-    const again = openedStore(path);
+    const again = openedStore(store.path);
     again.session("lamps").append([user("Please dim the ninth lamp of the quay."), summary]);
     again.close();
     const { structuredContent: newest } = await client.call("lost", {});
@@ -191,7 +188,7 @@ describe("lost", () => {
       "This session was not compacted, as far as its transcript is stored.",
     );
     expect(await textOf({ project: "barn" })).toContain('No session of the project "barn" is stored.');
-    expect((await (await served(path, { project: "web" })).call("lost", {})).structuredContent.lines).toEqual([]);
+    expect((await (await served(store.path, { project: "web" })).call("lost", {})).structuredContent.lines).toEqual([]);
   });
 });
 
@@ -222,20 +219,18 @@ describe("recap", () => {
   });
 
   test("gives all of one subject, if it is visible", async () => {
-    const path = temporaryPath();
-    const store = openedStore(path, { clock: () => Date.UTC(2026, 0, 1) });
+    const store = temporaryStore({ clock: () => Date.UTC(2026, 0, 1) });
     for (const id of ["a", "b"])
       store.session(id, { project: "web", hotSize: 1, overlap: 0, evictBatch: 1, openClustersMax: 1 }).append(talk(14));
     await store.upkeep();
     const [info] = store.subjects();
-    store.close();
-    const client = await served(path);
+    const client = await served(store.path);
     const { topics } = (await client.call("recap", { subject: info!.subject })).structuredContent;
     const timed = await client.call("recap", { subject: info!.subject, until: "2026-01-01" });
     expect(timed.content[0]!.text).toMatch(/^OPTION_INVALID.*until/);
     expect(topics).toHaveLength(1);
     expect(topics[0]).toMatchObject({ root: info!.subject, worked: [{ sessionId: "a" }, { sessionId: "b" }] });
-    const hidden = await (await served(path, { project: "api" })).call("recap", { subject: info!.subject });
+    const hidden = await (await served(store.path, { project: "api" })).call("recap", { subject: info!.subject });
     expect(hidden.content[0]!.text).toMatch(/^ROOT_NOT_FOUND/);
   });
 });
@@ -258,15 +253,13 @@ describe("recall", () => {
   });
 
   test("says that there are more if a page that it fills leaves some out", async () => {
-    const path = temporaryPath();
-    const store = openedStore(path);
+    const store = temporaryStore();
     const colors = "amber blue coral denim ebony fawn green hazel ivory jade khaki lime".split(" ");
     for (const color of colors) store.session(color).append(user(`The lighthouse lamp on the pier is ${color}`));
     for (let day = 0; day < 40; day++) {
       store.session(`day ${day}`).append(user(`Day ${day}: fish ${day * 7}, nets q${day} and boats at the pier`));
     }
-    store.close();
-    const client = await served(path);
+    const client = await served(store.path);
     const page = async (args: object) => (await client.call("recall", args)).structuredContent;
     for (const [args, count] of [
       [{ query: "boats" }, undefined], // by room, or thirty
@@ -294,22 +287,14 @@ describe("recall", () => {
   });
 
   test("cuts a single hit to the smallest budget, with what stands around it", async () => {
-    const path = temporaryPath();
-    const store = openedStore(path);
+    const store = temporaryStore();
     const said = "The lamp of the harbor <&> 漢字漢字 is red; ".repeat(17);
     store.session("s", { project: "harbor" }).append({ role: "user", name: "keeper", content: said });
-    store.close();
-    const client = await served(path);
+    const client = await served(store.path);
     const { content, structuredContent } = await client.call("recall", { query: "lamp", tokensMax: 200 });
     expect(structuredContent.hits).toHaveLength(1);
     expect(tokens(content[0].text)).toBeLessThanOrEqual(200);
     expect(tokens(structuredContent)).toBeLessThanOrEqual(200);
-  });
-
-  test("says so where nothing is found", async () => {
-    const { content, structuredContent } = await (await served(twoProjects())).call("recall", { query: "zebra" });
-    expect(structuredContent).toMatchObject({ hits: [], left: 0 });
-    expect(content[0].text).toContain("No message has words of the query");
   });
 
   test("says which arguments left everything out", async () => {
@@ -344,8 +329,6 @@ describe("recall", () => {
     expect(tokens(content[0].text)).toBeLessThanOrEqual(200);
     expect(structuredContent.note).toContain(missing);
     expect(structuredContent.hits[0].text).toContain("lighthouse lamp");
-    const literal = await client.call("recall", { query: 'Who mentioned the "lighthouse lamp"?' });
-    expect(JSON.stringify(literal)).not.toContain(missing);
     const nothing = await client.call("recall", { query: '"lamp of the lighthouse"' });
     expect(nothing.content[0].text).toBe(
       "No message has the quoted text. Without the quotes, its words are searched. Try other words.",
@@ -354,13 +337,12 @@ describe("recall", () => {
 });
 
 test("the prompt of an imported turn that goes on is no evidence for what its agent asks", async () => {
-  const path = temporaryPath();
-  const store = openedStore(path);
+  const store = temporaryStore();
   const live = internalsOf(store).intake.session({ source: "claude-code", externalId: "live" });
   const other = store.session("other");
   other.append({ role: "assistant", content: "The lighthouse lamp is green." });
   live.append({ role: "user", content: "Which color has the lighthouse lamp?", createdAt: Date.now() - 60_000 });
-  const client = await served(path);
+  const client = await served(store.path);
   const hits = async (): Promise<string[]> => {
     const { structuredContent } = await client.call("recall", { query: "Which color has the lighthouse lamp?" });
     return structuredContent.hits.map(({ sessionId }: { sessionId: string }) => sessionId);
@@ -372,12 +354,10 @@ test("the prompt of an imported turn that goes on is no evidence for what its ag
 
 describe("a damaged session", () => {
   test("is named by the list, which gives every other one, page by page", async () => {
-    const path = temporaryPath();
-    const store = openedStore(path);
+    const store = temporaryStore();
     for (const id of ["a", "b", "c", "d", "e"]) store.session(id).append({ role: "user", content: `Session ${id}.` });
-    store.close();
-    inDatabase(path, (database) => database.exec("UPDATE sessions SET title = 'wrong' WHERE id IN ('b', 'd')"));
-    const client = await served(path);
+    inDatabase(store.path, (database) => database.exec("UPDATE sessions SET title = 'wrong' WHERE id IN ('b', 'd')"));
+    const client = await served(store.path);
     for (const args of [{}, { limit: 1 }, { limit: 2 }, { tokensMax: 200 }]) {
       const listed = new Set<string>();
       const texts: string[] = [];
@@ -426,6 +406,10 @@ describe("expand", () => {
       seqFrom = structuredContent.nextSeq;
     }
     expect(seqs).toEqual([90, 91, 92, 93, 94, 95, 96, 97, 98, 99, 100]);
+    const textFrom = async (seqFrom: number) =>
+      (await client.call("expand", { target: "web-1", seqFrom })).content[0].text;
+    expect(await textFrom(100)).toContain("The lighthouse lamp is green.");
+    expect(await textFrom(101)).toBe("The session's last message has seq 100.");
   });
 
   test("cuts an enormous message, and reads on in it to its end", async () => {
@@ -472,11 +456,9 @@ describe("get_context", () => {
   });
 
   test("says which budget would do where one does not", async () => {
-    const path = temporaryPath();
-    const store = openedStore(path);
+    const store = temporaryStore();
     store.session("s").append({ role: "user", content: "word ".repeat(2_000) });
-    store.close();
-    const client = await served(path);
+    const client = await served(store.path);
     const { isError, content, _meta } = await client.call("get_context", { sessionId: "s", tokensMax: 300 });
     expect([isError, _meta["coppice/error"].code]).toEqual([true, "BUDGET_TOO_SMALL"]);
     const needed = Number(/they need (\d+)/.exec(content[0].text)![1]);
@@ -513,8 +495,7 @@ describe("lists", () => {
   });
 
   test("subjects with their sessions", async () => {
-    const path = temporaryPath();
-    const store = openedStore(path);
+    const store = temporaryStore();
     for (const id of ["a", "b", "c"]) {
       const lamp = "The lighthouse lamp needs a new lens from the lens grinder in the harbor.";
       store.session(id, { project: "web" }).append(
@@ -526,8 +507,7 @@ describe("lists", () => {
       );
     }
     await store.upkeep();
-    store.close();
-    const client = await served(path);
+    const client = await served(store.path);
     const { subjects } = (await client.call("list_subjects")).structuredContent;
     expect(subjects[0]).toMatchObject({
       project: "web",
@@ -541,14 +521,12 @@ describe("lists", () => {
 });
 
 test("a session is known by the beginning of its id, of its own or of that elsewhere", async () => {
-  const path = temporaryPath();
-  const store = openedStore(path);
+  const store = temporaryStore();
   for (const externalId of ["0198-aa", "0198-aa/agent-1", "0198-bb"]) {
     const session = internalsOf(store).intake.session({ source: "codex", externalId });
     session.append({ role: "user", content: `The lamp of ${externalId}.` });
   }
-  store.close();
-  const client = await served(path);
+  const client = await served(store.path);
   const read = async (sessionId: string): Promise<string> =>
     (await client.call("get_context", { sessionId })).content[0].text;
   expect(await read("0198-a")).toContain("The lamp of 0198-aa.");
@@ -593,10 +571,9 @@ describe("append", () => {
 });
 
 test("a server for one project takes no session of none into it", async () => {
-  const path = temporaryPath();
-  const store = openedStore(path);
+  const store = temporaryStore();
   store.session("private").append({ role: "user", content: "The lamp is blue." });
-  const client = await served(path, { allowAppend: true, project: "web" });
+  const client = await served(store.path, { allowAppend: true, project: "web" });
   expect((await client.call("append", { sessionId: "private", role: "user", content: "x" })).isError).toBe(true);
   expect(store.resume("private").project).toBeNull();
   expect((await client.call("recall", { query: "lamp" })).structuredContent.hits).toEqual([]);
@@ -656,12 +633,10 @@ test("at most eight calls wait for a vector at the same time, and the others fol
 });
 
 test("two folders of one name are two projects, with a name each", async () => {
-  const path = temporaryPath();
-  const store = openedStore(path);
+  const store = temporaryStore();
   store.session("work", { project: "/work/shop" }).append({ role: "user", content: "The lighthouse lamp is green." });
   store.session("client", { project: "/client/shop" }).append({ role: "user", content: "The lighthouse lamp is red." });
-  store.close();
-  const all = await served(path);
+  const all = await served(store.path);
   const { sessions } = (await all.call("list_sessions")).structuredContent;
   expect(sessions.map(({ project }: { project: string }) => project)).toEqual(["shop (client)", "shop (work)"]);
   const found = async (client: RawClient, args: object): Promise<string> =>
@@ -671,7 +646,7 @@ test("two folders of one name are two projects, with a name each", async () => {
   }
   expect(await found(all, { project: "shop" })).toContain('one of "shop (client)", "shop (work)"');
   for (const project of ["/work/shop", "shop"]) {
-    const one = await served(path, { project });
+    const one = await served(store.path, { project });
     const told = [await found(one, {}), JSON.stringify(await one.call("list_sessions"))].join();
     expect(told.includes("green"), project).toBe(project === "/work/shop");
     expect(told).not.toMatch(/lamp is red|client/);
@@ -723,7 +698,6 @@ test.each([
   ["recall", {}, "Expected query to be a text of at most 10000 characters, got nothing."],
   ["recall", { query: "" }, "The query is empty."],
   ["recall", { query: "x", limit: 0 }, "Expected limit to be a whole number from 1 to 1000, got 0."],
-  ["recall", { query: "x", limit: 1.5 }, "Expected limit to be a whole number from 1 to 1000, got 1.5."],
   ["recall", { query: "x", lmit: 1 }, "Expected an argument to be one of query, limit, "],
   ["recall", { query: "x", tokensMax: 1 }, "Expected tokensMax to be a whole number from 200 to 100000, got 1."],
   ["recall", { query: "x", since: "the other day" }, "Expected since to be a date or a time such as 2026-11-01,"],
@@ -740,15 +714,9 @@ test.each([
     { sessionId: "web-1", strategy: "flat", query: "x" },
     "Expected strategy to be union-find with a query",
   ],
-  ["list_sessions", { limit: "all" }, 'Expected limit to be a whole number from 1 to 10000, got "all".'],
-  ["list_sessions", ["web"], "Expected the arguments to be"],
 ])("%s(%j) is answered with what is wrong", async (name, args, message) => {
   const client = await served(twoProjects());
   const answer = await client.request("tools/call", { name, arguments: args });
-  if (Array.isArray(args)) {
-    expect(answer.error?.code).toBe(-32602); // the protocol's own rule: arguments are an object
-    return;
-  }
   expect(answer.result.isError).toBe(true);
   expect(answer.result.content[0].text).toContain(message);
   expect(answer.result).not.toHaveProperty("structuredContent");

