@@ -11,7 +11,7 @@ const MESSAGES = Array.from({ length: 100 }, (_, index) => ({ role: "user" as co
 const METHODS: Record<string, (store: Store, session: Session) => () => unknown> = {
   "store.session": (store) => () => store.session("new", { project: "project-0" }),
   "store.resume": (store) => () => store.resume(SESSION),
-  "store.sessionIds": (store) => () => store.sessionIds({ prefix: "session-77" }),
+  "store.sessions, by prefix": (store) => () => store.sessions({ prefix: "session-77" }),
   "store.sessions": (store) => () => store.sessions({ limit: 20 }),
   "store.expand": (store, session) => {
     const { root } = session.roots()[0]!;

@@ -6,7 +6,6 @@ import { StoreError } from "../core/errors.ts";
 import type { Message } from "../core/message.ts";
 import { ignoreRejection, type SessionOptions, textValue, wholeNumber } from "../core/options.ts";
 import { identifier, parseOptions, parseValue } from "../core/schema.ts";
-import { HIDDEN, tagNamespace } from "../core/tags.ts";
 import { minuteOf } from "../core/times.ts";
 import { estimatingTokenCounter, type TokenCounter } from "../core/tokens.ts";
 import { indexTailNow } from "../ingest/index-texts.ts";
@@ -105,7 +104,6 @@ import {
   RECAP_OPTIONS,
   REEMBED_OPTIONS,
   RESTORE_OPTIONS,
-  SESSION_IDS_OPTIONS,
   SESSION_LIST,
   SESSIONS_OPTIONS,
   SIGNAL_OPTIONS,
@@ -242,16 +240,6 @@ export class OpenedStore implements Store {
     textValue("session id", id);
     this.#database.read(() => this.#repositories.sessions.existing(id));
     return this.#sessionObject(id);
-  }
-
-  sessionIds(options: { prefix: string; project?: string; hidden?: boolean }): string[] {
-    const { prefix, project, hidden } = parseOptions("sessionIds", SESSION_IDS_OPTIONS(), options);
-    const { sessions, items } = this.#repositories;
-    return this.#database.read(() => {
-      const ids = sessions.idsWith(prefix, project && this.projectNow(project));
-      const namespace = JSON.stringify(tagNamespace(HIDDEN));
-      return hidden ? ids : ids.filter((id) => !items.has(namespace, id));
-    });
   }
 
   projects(): ProjectInfo[] {

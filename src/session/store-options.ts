@@ -78,12 +78,9 @@ export const OPEN_OPTIONS = once(() =>
   } satisfies FieldsOf<OpenOptions>),
 );
 
-export const SESSION_IDS_OPTIONS = once(() =>
-  z.strictObject({ prefix: text(), project: z.optional(identifier()), hidden: z._default(trueOrFalse(), true) }),
-);
-
 export const SESSIONS_OPTIONS = once(() =>
   z.strictObject({
+    prefix: z.optional(text()),
     project: z.optional(identifier()),
     sinceMs: z.optional(whole(0)),
     tag: z.optional(identifier()),

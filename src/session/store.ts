@@ -144,13 +144,6 @@ export interface Store {
   /** @throws {StoreError} `SESSION_NOT_FOUND`. */
   resume(id: string): Session;
 
-  /**
-   * Returns the ids of the sessions whose own or external id begins with `prefix`, in alphabetical order.
-   *
-   * @param options.hidden  False leaves out sessions with the tag `hidden`.
-   */
-  sessionIds(options: { prefix: string; project?: string; hidden?: boolean }): string[];
-
   /** Returns the projects that have sessions, in the order of their names. */
   projects(): ProjectInfo[];
 

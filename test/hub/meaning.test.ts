@@ -3,6 +3,7 @@ import { beforeAll, expect } from "vitest";
 import { grantTeam, initHub, upgradeHub } from "../../src/hub/administration.ts";
 import type { Hub } from "../../src/hub/index.ts";
 import type { Embedder, MessageInput, Store } from "../../src/index.ts";
+import { sessionIds } from "../../src/session/aids/session-ids.ts";
 import { encodeVector } from "../../src/vector/codec.ts";
 import { runs, seenIn } from "../support/effort.ts";
 import {
@@ -257,7 +258,7 @@ function change(
   store: Store,
   done: { kind: "rewind" | "forget" | "forgetSession"; session: string; seq?: number; count?: number },
 ): void {
-  if (!store.sessionIds({ prefix: "" }).includes(done.session)) return;
+  if (!sessionIds(store).includes(done.session)) return;
   if (done.kind === "forgetSession") {
     if (done.session === "b") store.forget("b");
     return;

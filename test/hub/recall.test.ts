@@ -5,6 +5,7 @@ import type { SessionKey } from "../../src/hub/places.ts";
 import { recallOnHub } from "../../src/hub/recall.ts";
 import { BUCKETS, KeptSegments } from "../../src/hub/word-index.ts";
 import type { MessageInput, Store } from "../../src/index.ts";
+import { sessionIds } from "../../src/session/aids/session-ids.ts";
 import { runs, seenIn, slow } from "../support/effort.ts";
 import {
   asRole,
@@ -129,7 +130,7 @@ function changed(
   store: Store,
   done: { kind: "rewind" | "undo" | "forgetMessage" | "forgetSession"; session: string; seq?: number; count?: number },
 ): boolean {
-  if (!store.sessionIds({ prefix: "" }).includes(done.session)) return false;
+  if (!sessionIds(store).includes(done.session)) return false;
   const opened = store.resume(done.session);
   try {
     if (done.kind === "rewind") {

@@ -262,7 +262,6 @@ const STORE_METHODS: { [M in Extract<keyof coppice.Store, string>]: true } = {
   restore: true,
   resume: true,
   session: true,
-  sessionIds: true,
   sessions: true,
   stats: true,
   subject: true,

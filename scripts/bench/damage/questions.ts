@@ -1,4 +1,5 @@
 import type { Store } from "../../../src/index.ts";
+import { sessionIds } from "../../../src/session/aids/session-ids.ts";
 
 /** A read of a store, and a name for it that says what it reads. */
 export interface Question {
@@ -27,7 +28,7 @@ export function questionsOf(store: Store): Question[] {
   const questions: Question[] = [
     { name: "sessions", ask: (from) => from.sessions() },
     { name: "sessions of a project", ask: (from) => from.sessions({ project: "grove", limit: 3 }) },
-    { name: "sessionIds", ask: (from) => from.sessionIds({ prefix: "" }) },
+    { name: "sessionIds", ask: (from) => sessionIds(from) },
     { name: "subjects", ask: (from) => from.subjects() },
     ...store.subjects().flatMap(({ subject }) => [
       { name: "subject", ask: (from: Store) => from.subject(subject) },

@@ -76,11 +76,10 @@ const STORE_CALLS: Record<
 > = {
   session: (random) => [random.pick(SESSION_IDS), { hotSize: 12, maxThemes: 3, title: "A title", project: "web" }],
   resume: (random) => [random.pick(SESSION_IDS)],
-  sessionIds: () => [{ prefix: "a", project: "web" }],
   projects: () => [],
   renameProject: () => ["/srv/web", "site"],
   mergeProjects: () => ["site", "web"],
-  sessions: () => [{ project: "web", sinceMs: 0, limit: 10, offset: 1 }],
+  sessions: () => [{ prefix: "a", project: "web", sinceMs: 0, limit: 10, offset: 1 }],
   expand: (random) => [random.pick(TARGETS), { level: "step", limit: 5, offset: 0, project: "web" }],
   subjects: () => [{ project: "web", limit: 10 }],
   subject: () => ["subject:1", { limit: 10 }],

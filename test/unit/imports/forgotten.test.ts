@@ -8,6 +8,7 @@ import type { Importer } from "../../../src/importers/importer.ts";
 import { importFiles } from "../../../src/imports/import-files.ts";
 import { ImportRun } from "../../../src/imports/import-run.ts";
 import type { Store } from "../../../src/index.ts";
+import { sessionIds } from "../../../src/session/aids/session-ids.ts";
 import { internalsOf } from "../../../src/session/opened-store.ts";
 import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
 
@@ -156,7 +157,7 @@ describe("what was forgotten", () => {
     store.forget("a");
     writeFileSync(path, session("a") + session("b"));
     expect(await bring(store, path)).toMatchObject({ newCount: 3, forgottenCount: 3 });
-    expect(store.sessionIds({ prefix: "" })).toEqual(["b"]);
+    expect(sessionIds(store)).toEqual(["b"]);
   });
 
   test("stays out of a copy whose second message comes in another batch", async () => {
@@ -172,7 +173,7 @@ describe("what was forgotten", () => {
     const other = lines("other", BATCH_MESSAGES_MAX - 1).replaceAll("Lamp", "Chair");
     writeFileSync(path, other + lines("copy", 4));
     expect(await bring(store, path)).toMatchObject({ newCount: BATCH_MESSAGES_MAX - 1, forgottenCount: 4 });
-    expect(store.sessionIds({ prefix: "" })).toEqual(["other"]);
+    expect(sessionIds(store)).toEqual(["other"]);
   });
 
   test("stays out of an import that was reading the session meanwhile", async () => {
@@ -215,7 +216,7 @@ describe("what was forgotten", () => {
     store.forget("s");
     write([...said, { session: "known", role: "user", id: "b", content: "two" }, ...child("new")]);
     expect(await bring(store, path)).toMatchObject({ newCount: 1, knownCount: 1, forgottenCount: 2 });
-    expect(store.sessionIds({ prefix: "" })).toEqual(["known"]);
+    expect(sessionIds(store)).toEqual(["known"]);
   });
 
   test("stays out of an import of an older export, which brings it to the end after it was restored", async () => {

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Store } from "../../../src/index.ts";
 import { projectMeant, projectNamer } from "../../../src/session/aids/project-meant.ts";
+import { sessionIds } from "../../../src/session/aids/session-ids.ts";
 import { visibleSession, writableSession } from "../../../src/session/aids/visible-session.ts";
 import { WRITE_TERMS } from "../../../src/session/moving/moved-rows.ts";
 import { internalsOf } from "../../../src/session/opened-store.ts";
@@ -82,7 +83,7 @@ test("of two merged projects, all sessions are in one, also later ones, and opti
   expect(store.projects()).toEqual([{ project: WORK, name: "shop", sessionCount: 3 }]);
   for (const project of [CLIENT, WORK, "/old/shop"]) {
     expect(store.sessions({ project }), project).toHaveLength(3);
-    expect(store.sessionIds({ prefix: "", project }), project).toHaveLength(3);
+    expect(sessionIds(store, { project }), project).toHaveLength(3);
     expect(visibleSession(store, "work", project).id).toBe("work");
     expect(writableSession(store, "older", {}, project).project).toBe(WORK);
     expect(store.session("client", { project }).project).toBe(WORK); // a program goes on as before

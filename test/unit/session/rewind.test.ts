@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { openStore, StoreError } from "../../../src/index.ts";
 import { hashingEmbedder } from "../../../src/models/hashing-embedder.ts";
+import { sessionIds } from "../../../src/session/aids/session-ids.ts";
 import { slow } from "../../support/effort.ts";
 import { letterEmbedder } from "../../support/other-embedders.ts";
 import { inDatabase } from "../../support/rows.ts";
@@ -29,7 +30,7 @@ test("the later messages leave the session, and the next message follows the one
   );
   expect(exported).toEqual([branchId, 1, 2]);
   expect(store.sessions().map(({ id }) => id)).toEqual(["s"]);
-  expect(store.sessionIds({ prefix: "" })).toEqual(["s"]);
+  expect(sessionIds(store)).toEqual(["s"]);
   expect(store.stats()).toMatchObject({ sessionCount: 1, messageCount: 4, supersededCount: 2 });
   expect(store.verify()).toMatchObject({ ok: true, sessionCount: 1, messageCount: 4 });
 });
