@@ -17,9 +17,9 @@ const METHODS: Record<string, (store: Store, session: Session) => () => unknown>
     const { root } = session.roots()[0]!;
     return () => store.expand(root);
   },
-  "store.find": (store, session) => {
+  "store.expand, a message": (store, session) => {
     const { id } = session.messages({ limit: 1 })[0]!;
-    return () => store.find(id);
+    return () => store.expand(id);
   },
   "store.subjects": (store) => () => store.subjects({ limit: 20 }),
   "store.subject": (store) => {

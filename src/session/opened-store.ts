@@ -18,7 +18,7 @@ import { extractiveSummarizer } from "../models/extractive-summarizer.ts";
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
 import { searchWords } from "../models/search-words.ts";
 import { TITLES } from "../models/title.ts";
-import { type ExpandOptions, type Expansion, expand, type FoundRoots, findRoots } from "../recall/expand.ts";
+import { type ExpandOptions, type Expansion, expand } from "../recall/expand.ts";
 import type { RecallHit } from "../recall/hits.ts";
 import { type NearestRootsOptions, type NearRoot, nearestRoots } from "../recall/nearest-roots.ts";
 import { askQueryVector, type QueryVector, semanticVector } from "../recall/query-vector.ts";
@@ -321,7 +321,7 @@ export class OpenedStore implements Store {
     const { sessionId, summaryId, project, limit } = this.#scoped(parseOptions("lost", LOST_OPTIONS(), options));
     const { overviews } = this.#repositories;
     return this.#database.read(() => {
-      const summary = summaryId === undefined ? undefined : this.find(summaryId);
+      const summary = summaryId === undefined ? undefined : this.message(summaryId);
       const named = sessionId ?? summary?.sessionId;
       if (named !== undefined) {
         return lostOf(this.quickReader, this.resume(named).id, { of: summary, limit });
@@ -358,10 +358,6 @@ export class OpenedStore implements Store {
   /** Returns the vector of a query by meaning; undefined if this store searches by words. */
   async meaningOf(text: string, msMax: number, signal?: AbortSignal): Promise<QueryVector | undefined> {
     return semanticVector(this.#ports, text, msMax, this.#ports.signalOf(signal));
-  }
-
-  find(messageId: number): FoundRoots {
-    return this.#database.read(() => findRoots(this.#repositories, messageId));
   }
 
   /** A message of a path or a branch. @throws {StoreError} `MESSAGE_NOT_FOUND`. */

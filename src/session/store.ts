@@ -5,7 +5,7 @@ import type { ReembedEstimate, ReembedProgress, ReembedResult } from "../ingest/
 import type { EmbedResult } from "../ingest/vector-collector.ts";
 import type { Embedder } from "../models/embedder.ts";
 import type { Summarizer } from "../models/summarizer.ts";
-import type { ExpandOptions, Expansion, FoundRoots } from "../recall/expand.ts";
+import type { ExpandOptions, Expansion } from "../recall/expand.ts";
 import type { RecallHit } from "../recall/hits.ts";
 import type { NearestRootsOptions, NearRoot } from "../recall/nearest-roots.ts";
 import type { RecallOptions } from "../recall/recall.ts";
@@ -166,7 +166,8 @@ export interface Store {
   sessions(options?: SessionsOptions): SessionOverview[];
 
   /**
-   * Returns messages exactly as they were appended: those of a handle, or those around a message.
+   * Returns messages exactly as they were appended: those of a handle, or those around a message. For a message, `roots` has the
+   * handles of its cluster, theme and subject.
    *
    * @param target  A handle (`theme:123@456`) or a message id.
    * @throws {StoreError} `HANDLE_INVALID`, `ROOT_NOT_FOUND`, `MESSAGE_NOT_FOUND`, `OPTION_INVALID`.
@@ -223,9 +224,6 @@ export interface Store {
    * @throws {StoreError} `QUERY_EMPTY`; the error of the embedder; the signal's reason if aborted.
    */
   embedQuery(text: string, options?: { signal?: AbortSignal }): Promise<Float32Array | undefined>;
-
-  /** Returns the handles of the cluster, theme and subject of a message. @throws {StoreError} `MESSAGE_NOT_FOUND`. */
-  find(messageId: number): FoundRoots;
 
   /**
    * Returns the clusters nearest to a text or a vector, nearest first.

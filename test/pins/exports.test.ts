@@ -244,7 +244,6 @@ const STORE_METHODS: { [M in Extract<keyof coppice.Store, string>]: true } = {
   expand: true,
   export: true,
   exportRows: true,
-  find: true,
   forget: true,
   importRows: true,
   items: true,

@@ -287,7 +287,7 @@ class Run {
       const ids = idsOf(store, subject);
       expect(ids).toHaveLength(new Set(ids).size);
     }
-    for (const { id } of store.query("SELECT id FROM messages WHERE id % 7 = 0")) store.find(id as number);
+    for (const { id } of store.query("SELECT id FROM messages WHERE id % 7 = 0")) store.expand(id as number);
     const past = store.query(
       `SELECT level || ':' || root || '@' || id AS handle FROM (
          SELECT id, level, root FROM unions UNION ALL SELECT id, level, root FROM undone_unions)`,

@@ -74,7 +74,7 @@ export function questionsOf(store: Store): Question[] {
     }
     for (const { id: messageId, seq } of store.resume(id).messages()) {
       if (seq % 4 > 0) continue;
-      questions.push({ name: "find", ask: (from) => from.find(messageId) });
+      questions.push({ name: "expand message", ask: (from) => from.expand(messageId) });
       questions.push({ name: "expand step", ask: (from) => from.expand(messageId, { level: "step" }) });
     }
     for (const handle of earlierHandles(store, id)) {

@@ -97,7 +97,6 @@ const STORE_CALLS: Record<
     },
   ],
   embedQuery: () => ["the deploy", {}],
-  find: (random) => [1 + random.below(300)],
   nearestRoots: (random) => [
     random.pick<unknown>(["the deploy", new Float32Array(384).fill(1)]),
     { k: 3, exact: true },

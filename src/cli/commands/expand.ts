@@ -47,7 +47,8 @@ export const expandCommand: Command<ExpandFlags> = {
       store,
       expansion.members.map(({ sessionId }) => sessionId),
     );
-    return { value: expansion, lines: expansionLines(expansion, target!, names, terminal) };
+    const { roots: _, ...value } = expansion;
+    return { value, lines: expansionLines(expansion, target!, names, terminal) };
   },
 };
 

@@ -171,13 +171,13 @@ test("a cluster of the past is in no subject of the fork, whatever became of it 
   const inherited = store.query(`SELECT f.root_id FROM clusters f JOIN clusters c ON c.root_id = f.root_id
     WHERE f.session_id = 'f' AND c.session_id = 's' AND f.subject_parent_id IS NULL AND c.subject_parent_id IS NOT NULL`);
   expect(inherited.length).toBeGreaterThan(0);
-  const found = fork.messages({ seqFrom: 20 }).map(({ id }) => store.find(id));
-  const inPast = found.filter(({ cluster }) =>
-    inherited.some(({ root_id }) => cluster?.startsWith(`cluster:${root_id}@`)),
+  const found = fork.messages({ seqFrom: 20 }).map(({ id }) => store.expand(id));
+  const inPast = found.filter(({ roots }) =>
+    inherited.some(({ root_id }) => roots?.cluster?.startsWith(`cluster:${root_id}@`)),
   );
   expect(inPast.length).toBeGreaterThan(0);
-  expect(inPast.map(({ subject }) => subject)).toEqual(inPast.map(() => null));
-  for (const { messageId } of inPast) expect(store.expand(messageId).members).not.toEqual([]);
+  expect(inPast.map(({ roots }) => roots!.subject)).toEqual(inPast.map(() => null));
+  for (const { members } of inPast) expect(members).not.toEqual([]);
   expect((await store.recall(SUBJECTS.join(" "))).length).toBeGreaterThan(0);
 });
 

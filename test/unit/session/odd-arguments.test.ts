@@ -26,7 +26,6 @@ test("arguments of a wrong type are refused with a typed error", async () => {
       () => store.sessions({ prefix: odd }),
       () => store.expand(odd),
       () => store.embedQuery(odd),
-      () => store.find(odd),
       () => store.reembedEstimate(odd),
       () => store.query(odd),
       () => store.backup(odd),

@@ -24,7 +24,10 @@ test("the later messages leave the session, and the next message follows the one
   expect(await store.recall("whale lighthouse")).toEqual([]);
 
   expect(store.expand(appended[2]!.messageId).members.map(({ text }) => text)).toEqual(["the whale"]);
-  expect(store.find(appended[2]!.messageId)).toMatchObject({ sessionId: branchId, seq: 2, cluster: null });
+  expect(store.expand(appended[2]!.messageId)).toMatchObject({
+    members: [{ sessionId: branchId, seq: 2 }],
+    root: null,
+  });
   const exported = [...store.export({ sessions: [branchId!] })].map((line) =>
     "seq" in line ? line.seq : line.session,
   );
