@@ -454,16 +454,16 @@ export class OpenedStore implements Store {
     return backupStore(this.#database, textValue("path", path), checked, this.#closing.signal);
   }
 
-  export(options: ExportOptions = {}): Generator<ExportLine> {
+  export(options?: ExportOptions): Generator<ExportLine>;
+  export(options: ExportRowsOptions): Generator<string>;
+  export(options: ExportOptions | ExportRowsOptions = {}): Generator<ExportLine> | Generator<string> {
     this.#database.assertOpen();
-    return exportLines(this.#repositories, parseOptions("export", EXPORT_OPTIONS(), options));
+    return options?.rows === true
+      ? rowLines(this.#repositories, parseOptions("export", EXPORT_ROWS_OPTIONS(), options))
+      : exportLines(this.#repositories, parseOptions("export", EXPORT_OPTIONS(), options));
   }
 
-  exportRows(options: ExportRowsOptions = {}): Generator<string> {
-    this.#database.assertOpen();
-    return rowLines(this.#repositories, parseOptions("exportRows", EXPORT_ROWS_OPTIONS(), options));
-  }
-
+  /** Internal: see `importRows` of the imports. */
   importRows(path: string): ImportedRows[] {
     this.#database.refuseAtomic("importRows");
     try {

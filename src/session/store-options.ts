@@ -160,6 +160,7 @@ export const BACKUP_OPTIONS = once(() =>
 
 export const EXPORT_OPTIONS = once(() =>
   z.strictObject({
+    rows: z.optional(z.literal(false, { error: "true or false" })),
     sessions: z.optional(listOf(text())),
     onUnreadable: z.optional(callback<NonNullable<ExportOptions["onUnreadable"]>>()),
   } satisfies FieldsOf<ExportOptions>),
@@ -167,6 +168,7 @@ export const EXPORT_OPTIONS = once(() =>
 
 export const EXPORT_ROWS_OPTIONS = once(() =>
   z.strictObject({
+    rows: z.literal(true),
     sessions: z.optional(listOf(text())),
     ownIds: z._default(trueOrFalse(), false),
   } satisfies FieldsOf<ExportRowsOptions>),

@@ -29,7 +29,7 @@ import type { SubjectOptions, SubjectPage } from "./aids/subject-page.ts";
 import type { SubjectInfo, SubjectsOptions } from "./aids/subjects.ts";
 import type { Items } from "./items.ts";
 import type { ExportLine, ExportOptions } from "./moving/export.ts";
-import type { ExportRowsOptions, ImportedRows } from "./moving/moved-rows.ts";
+import type { ExportRowsOptions } from "./moving/moved-rows.ts";
 import type { ProjectInfo } from "./projects.ts";
 import type { Session } from "./session.ts";
 
@@ -318,29 +318,15 @@ export interface Store {
    * Yields everything that was appended, as objects of the neutral format. Each session comes before its messages. `coppice
    * import` reads the objects as lines of JSON. If a session is damaged, its readable messages come without its object.
    *
-   * @throws {StoreError} `SESSION_NOT_FOUND`; `STORE_CORRUPT` without `onUnreadable`.
+   * With `rows`, yields the lines of a file that moves sessions to another store with all their ids, so that contexts and handles
+   * there are the same: `importRows` of `coppice/import` takes it. Each line is JSON without a line break. Subjects, older generations
+   * and items without a session stay.
+   *
+   * @throws {StoreError} `SESSION_NOT_FOUND`; `STORE_CORRUPT` without `onUnreadable`. With `rows`, also `SESSION_SUPERSEDED` for a
+   *   branch, which moves with its session; `SESSION_SHARED` for a fork; `STORE_READONLY` with `ownIds`.
    */
   export(options?: ExportOptions): Generator<ExportLine>;
-
-  /**
-   * Yields the lines of a file that moves sessions to another store with all their ids, so that contexts and handles there are the
-   * same. Each line is JSON without a line break. Subjects, older generations and items without a session stay.
-   *
-   * @throws {StoreError} `SESSION_NOT_FOUND`; `SESSION_SUPERSEDED` for a branch, which moves with its session; `STORE_CORRUPT`;
-   *   `STORE_READONLY` with `ownIds`.
-   */
-  exportRows(options?: ExportRowsOptions): Generator<string>;
-
-  /**
-   * Takes the sessions of a file that `exportRows` wrote, each in one transaction. A session that the store has is continued if the
-   * file has everything that the store has of it. Otherwise it is refused: two continuations are never merged.
-   *
-   * @param path  The file.
-   * @returns what became of each session, in the order of the file.
-   * @throws {StoreError} `ROWS_INVALID`, `FORMAT_UNSUPPORTED`, `FILE_NOT_FOUND`, `FILE_NOT_USABLE`: then nothing was written.
-   *   `STORE_READONLY`, `STORE_BUSY`.
-   */
-  importRows(path: string): ImportedRows[];
+  export(options: ExportRowsOptions): Generator<string>;
 
   /**
    * Returns findings about the store, and how to fix problems. Writes nothing. Reads the whole file once, and waits up to a

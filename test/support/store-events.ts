@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { importRows } from "../../src/imports/import-rows.ts";
 import { type MessageInput, type OpenOptions, openStore, type Store } from "../../src/index.ts";
 import { allRows, inDatabase } from "./rows.ts";
 import { talk, user } from "./said.ts";
@@ -35,7 +36,7 @@ function elsewhere(path: string, count: number): void {
   const folder = dirname(path);
   const other = openForEvent(join(folder, `elsewhere-${count}.db`));
   other.session("moving", SETTINGS).append(talk(count));
-  writeFileSync(join(folder, "moved.rows"), [...other.exportRows()].map((line) => `${line}\n`).join(""));
+  writeFileSync(join(folder, "moved.rows"), [...other.export({ rows: true })].map((line) => `${line}\n`).join(""));
   other.close();
 }
 
@@ -104,11 +105,11 @@ const REFUSING: Pick<StoreEvent, "options" | "rowsOf"> = {
 export const STORE_EVENTS: Record<string, StoreEvent> = {
   "a session comes from another store": {
     prepare(store, path) {
-      for (const _ of store.exportRows({ sessions: [], ownIds: true }));
+      for (const _ of store.export({ rows: true, sessions: [], ownIds: true }));
       store.session("own", SETTINGS).append(talk(4));
       elsewhere(path, 8);
     },
-    happen: (store) => store.importRows(join(dirname(store.path), "moved.rows")),
+    happen: (store) => importRows(store, join(dirname(store.path), "moved.rows")),
   },
   "a session is made": {
     prepare: () => {},

@@ -39,7 +39,7 @@ export function questionsOf(store: Store): Question[] {
     { name: "export", ask: (from) => [...from.export()] },
     {
       name: "export rows",
-      ask: (from) => [...from.exportRows({ sessions: ["ash", "cedar"] })].slice(0, -1).map(withoutVectors),
+      ask: (from) => [...from.export({ rows: true, sessions: ["ash", "cedar"] })].slice(0, -1).map(withoutVectors),
     },
     { name: "items", ask: (from) => from.items.list([]) },
     { name: "item", ask: (from) => from.items.get(["grove", "ash"], "state") },

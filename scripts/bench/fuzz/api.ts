@@ -110,9 +110,12 @@ const STORE_CALLS: Record<
   stats: () => [],
   verify: (random) => [{ rebuild: random.chance(0.2), onProgress: noted }],
   backup: () => ["backup.db", { overwrite: true, onProgress: noted }],
-  export: () => [{ sessions: ["a"], onUnreadable: noted }],
-  exportRows: (random) => [{ sessions: ["a"], ownIds: random.chance(0.1) }],
-  importRows: () => ["moved.rows"],
+  export: (random) => [
+    random.pick<unknown>([
+      { sessions: ["a"], onUnreadable: noted },
+      { rows: true, sessions: ["a"], ownIds: random.chance(0.1) },
+    ]),
+  ],
   doctor: () => [],
   forget: (random) => [random.pick(SESSION_IDS), { messageIds: [1 + random.below(300)], dryRun: random.chance(0.3) }],
   restore: (random) => [random.pick(SESSION_IDS), { messageIds: [1 + random.below(300)] }],

@@ -112,7 +112,7 @@ test("what a fork shares stays, and errors say what to do", () => {
     ["forget", () => store.forget("s")],
     ["forget", () => store.forget("s", { messageIds: [first!.id] })],
     ["forget", () => store.forget("f", { messageIds: [first!.id] })],
-    ["move", () => [...store.exportRows({ sessions: ["f"] })]],
+    ["move", () => [...store.export({ rows: true, sessions: ["f"] })]],
   ];
   for (const [operation, change] of refusals) expect(change).toThrow(shared(operation));
   expect(() => fork.rewind({ toSeq: 18 })).toThrow(/from 19 on, where the fork begins.*fork session "s"/);
@@ -257,7 +257,11 @@ test("an export of a fork is whole", () => {
 
 test("rows of a store with a fork are refused before the first line, and those of other sessions move", () => {
   const { store } = forked();
-  const read = (options?: { sessions: string[] }) => store.exportRows(options)[Symbol.iterator]().next();
+  const read = (options?: { sessions: string[] }) =>
+    store
+      .export({ rows: true, ...options })
+      [Symbol.iterator]()
+      .next();
   expect(() => read()).toThrow(
     expect.objectContaining({
       code: "SESSION_SHARED",

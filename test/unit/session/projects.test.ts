@@ -145,7 +145,7 @@ test("a merged project is shared with a team only if the one that stays is", () 
 
 test("what moves to another store has the name of its project, and brings no folder", () => {
   const [store, other] = [shops(), temporaryStore()];
-  expect([...store.exportRows({ sessions: ["work"] })].join("\n")).not.toContain(WORK);
+  expect([...store.export({ rows: true, sessions: ["work"] })].join("\n")).not.toContain(WORK);
   expect([...store.export({ sessions: ["work"] })][0]).toMatchObject({ project: "shop" });
   const { repositories } = internalsOf(store);
   const facts = repositories.database.read(() => [...sessionRows(repositories, "work", null)]);
