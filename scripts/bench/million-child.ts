@@ -37,7 +37,7 @@ const METHODS: Record<string, (store: Store, session: Session) => () => unknown>
   "store.query": (store) => () => store.query("SELECT count(*) FROM sessions"),
   "store.stats": (store) => () => store.stats(),
   "store.doctor": (store) => () => store.doctor(),
-  "store.reembedEstimate": (store) => () => store.reembedEstimate(hashingEmbedder),
+  "store.reembed, a dry run": (store) => () => store.reembed({ embedder: hashingEmbedder, dryRun: true }),
   "store.upkeep": (store) => () => store.upkeep(),
   "store.embedPending": (store) => () => store.embedPending(),
   "session.append": (_, session) => () => session.append(MESSAGES[0]!),

@@ -86,6 +86,7 @@ import type {
   Exclusions,
   ForgetOptions,
   OpenOptions,
+  ReembedDryRunOptions,
   ReembedOptions,
   RestoreOptions,
   Store,
@@ -102,6 +103,7 @@ import {
   LOST_OPTIONS,
   OPEN_OPTIONS,
   RECAP_OPTIONS,
+  REEMBED_DRY_RUN_OPTIONS,
   REEMBED_OPTIONS,
   RESTORE_OPTIONS,
   SESSION_LIST,
@@ -386,7 +388,13 @@ export class OpenedStore implements Store {
     return this.#ports.vectors.embed({ ...wanted, signal: this.#ports.signalOf(signal), again: true });
   }
 
-  async reembed(options: ReembedOptions): Promise<ReembedResult> {
+  reembed(options: ReembedOptions): Promise<ReembedResult>;
+  reembed(options: ReembedDryRunOptions): Promise<ReembedEstimate>;
+  async reembed(options: ReembedOptions | ReembedDryRunOptions): Promise<ReembedResult | ReembedEstimate> {
+    if (options?.dryRun === true) {
+      const { embedder } = parseOptions("reembed", REEMBED_DRY_RUN_OPTIONS(), options);
+      return this.#database.read(() => reembedEstimate(this.#repositories, embedder));
+    }
     this.#database.refuseAtomic("reembed");
     this.#database.assertWritable("reembed");
     const { embedder, similarityMin, signal, onProgress } = parseOptions("reembed", REEMBED_OPTIONS(), options);
@@ -400,10 +408,6 @@ export class OpenedStore implements Store {
     });
     this.#ports.useEmbedder(embedder); // `onSwitch` is not called if another process switched first, or if there was nothing to do
     return result;
-  }
-
-  reembedEstimate(embedder: Embedder): ReembedEstimate {
-    return this.#database.read(() => reembedEstimate(this.#repositories, parseValue("embedder", EMBEDDER(), embedder)));
   }
 
   /** Internal. @see measuredSimilarity */

@@ -33,6 +33,7 @@ import type {
   Exclusions,
   ForgetOptions,
   OpenOptions,
+  ReembedDryRunOptions,
   ReembedOptions,
   RestoreOptions,
   VerifyOptions,
@@ -141,7 +142,12 @@ export const REEMBED_OPTIONS = once(() =>
     embedder: EMBEDDER(),
     similarityMin: z.optional(share(-1, 1)),
     onProgress: z.optional(callback<NonNullable<ReembedOptions["onProgress"]>>()),
+    dryRun: z.optional(z.literal(false, { error: "true or false" })),
   } satisfies FieldsOf<Omit<ReembedOptions, "signal">>),
+);
+
+export const REEMBED_DRY_RUN_OPTIONS = once(() =>
+  z.strictObject({ embedder: EMBEDDER(), dryRun: z.literal(true) } satisfies FieldsOf<ReembedDryRunOptions>),
 );
 
 export const VERIFY_OPTIONS = once(() =>

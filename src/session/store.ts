@@ -119,6 +119,12 @@ export interface ReembedOptions {
   signal?: AbortSignal;
   /** Called between small pieces of work. It must not throw. */
   onProgress?: (progress: ReembedProgress) => void;
+  dryRun?: false;
+}
+
+export interface ReembedDryRunOptions {
+  embedder: Embedder;
+  dryRun: true;
 }
 
 /**
@@ -269,13 +275,14 @@ export interface Store {
    *
    * If the given embedder is already in use, this only runs if messages entered the forest without a vector.
    *
+   * With `dryRun`, nothing is done, and no model is called. The result is an estimate: messages, tokens, summaries, and US dollars if
+   * the price is known.
+   *
    * @throws the signal's reason if aborted; an error of the embedder, if another try does not help; {StoreError}
    *   `STORE_READONLY`, `VECTOR_INVALID`, and `EMBEDDER_MISMATCH` if another process has just switched to a third embedder.
    */
   reembed(options: ReembedOptions): Promise<ReembedResult>;
-
-  /** Estimates the cost of `reembed`: messages, tokens, summaries, and US dollars if the price is known. Calls no model. */
-  reembedEstimate(embedder: Embedder): ReembedEstimate;
+  reembed(options: ReembedDryRunOptions): Promise<ReembedEstimate>;
 
   /**
    * Runs any number of synchronous calls of this store and its sessions in one transaction. If the work throws, nothing of it is

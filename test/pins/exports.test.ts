@@ -255,7 +255,6 @@ const STORE_METHODS: { [M in Extract<keyof coppice.Store, string>]: true } = {
   recall: true,
   recap: true,
   reembed: true,
-  reembedEstimate: true,
   renameProject: true,
   restore: true,
   resume: true,

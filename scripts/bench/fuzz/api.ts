@@ -103,8 +103,12 @@ const STORE_CALLS: Record<
   ],
   upkeep: () => [{}],
   embedPending: () => [{ concurrency: 2, waitMsMax: 0, onProgress: noted }],
-  reembed: () => [{ embedder: hashingEmbedder, onProgress: noted }],
-  reembedEstimate: () => [hashingEmbedder],
+  reembed: (random) => [
+    random.pick<unknown>([
+      { embedder: hashingEmbedder, onProgress: noted },
+      { embedder: hashingEmbedder, dryRun: true },
+    ]),
+  ],
   atomically: (random) => [random.pick<unknown>([noted, async () => {}, () => Promise.reject(new Error("late"))])],
   query: (random) => [random.pick(SQL)],
   stats: () => [],

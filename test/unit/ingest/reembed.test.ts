@@ -241,7 +241,9 @@ describe("summaries", () => {
     expect(await store.session("a").resolveDirty()).toMatchObject({ resolved: 0 });
     const shown = store.query("SELECT id, text FROM summaries WHERE shown_from IS NOT NULL AND shown_until IS NULL");
     expect(shown.length).toBeGreaterThan(1);
-    expect(store.reembedEstimate(renamedEmbedder)).toMatchObject({ summarizedClusterCount: shown.length });
+    expect(await store.reembed({ embedder: renamedEmbedder, dryRun: true })).toMatchObject({
+      summarizedClusterCount: shown.length,
+    });
     const { carriedSummaryCount } = await store.reembed({ embedder: renamedEmbedder });
     expect(carriedSummaryCount).toBe(shown.length);
     expect(store.query("SELECT id, text FROM summaries WHERE shown_until IS NULL")).toEqual(shown);
@@ -411,7 +413,11 @@ describe("with the embedder in use", () => {
       database.exec("UPDATE messages SET embedding = NULL, embedder_id = NULL WHERE id IN (5, 9)"),
     );
     const again = openedStore(path);
-    expect(again.reembedEstimate(hashingEmbedder)).toMatchObject({ messageCount: 100, toEmbedCount: 2, costUsd: 0 });
+    expect(await again.reembed({ embedder: hashingEmbedder, dryRun: true })).toMatchObject({
+      messageCount: 100,
+      toEmbedCount: 2,
+      costUsd: 0,
+    });
     expect(await again.reembed({ embedder: hashingEmbedder })).toMatchObject({ reembedded: true, embeddedCount: 2 });
     expect(forestOf(again)).toEqual(whole);
     expect(again.verify()).toMatchObject({ ok: true, problems: [] });
@@ -448,7 +454,7 @@ describe("a remote embedder", () => {
     expect(forestOf(store)).toEqual(before);
     expect(store.session("a").append(user("the old one serves")).seq).toBe(60);
     const embedder = remoteLetters();
-    expect(store.reembedEstimate(embedder)).toMatchObject({ messageCount: 101, toEmbedCount: 61 });
+    expect(await store.reembed({ embedder, dryRun: true })).toMatchObject({ messageCount: 101, toEmbedCount: 61 });
     expect(await store.reembed({ embedder })).toMatchObject({ embeddedCount: 61 });
     expect(embedder.requests.flatMap(({ texts }) => texts)).toHaveLength(61);
     expect(store.verify()).toMatchObject({ ok: true, problems: [] });
@@ -611,11 +617,11 @@ describe("a run that is stopped", () => {
   });
 });
 
-test("what a run would take is told beforehand", () => {
+test("what a run would take is told beforehand", async () => {
   const store = talked();
   const bytes = Number(store.query("SELECT sum(octet_length(text)) AS n FROM messages")[0]!.n);
   const tokenCount = Math.ceil(bytes / 4);
-  expect(store.reembedEstimate(remoteLetters())).toEqual({
+  expect(await store.reembed({ embedder: remoteLetters(), dryRun: true })).toEqual({
     from: hashingEmbedder.id,
     to: "remote-letters-96",
     messageCount: 100,
@@ -642,6 +648,6 @@ test("a reader may ask what it would take, and not do it", async () => {
   const path = temporaryPath();
   talked(path).close();
   const reader = openedStore(path, { readonly: true });
-  expect(reader.reembedEstimate(letterEmbedder).toEmbedCount).toBe(100);
+  expect(await reader.reembed({ embedder: letterEmbedder, dryRun: true })).toMatchObject({ toEmbedCount: 100 });
   await expect(reader.reembed({ embedder: letterEmbedder })).rejects.toMatchObject({ code: "STORE_READONLY" });
 });
