@@ -39,7 +39,7 @@ const METHODS: Record<string, (store: Store, session: Session) => () => unknown>
   "store.doctor": (store) => () => store.doctor(),
   "store.reembed, a dry run": (store) => () => store.reembed({ embedder: hashingEmbedder, dryRun: true }),
   "store.upkeep": (store) => () => store.upkeep(),
-  "store.embedPending": (store) => () => store.embedPending(),
+  "store.upkeep, vectors only": (store) => () => store.upkeep({ only: "vectors" }),
   "session.append": (_, session) => () => session.append(MESSAGES[0]!),
   "session.append of a hundred": (_, session) => () => session.append(MESSAGES),
   "session.sync": (_, session) => () => session.sync(MESSAGES),

@@ -81,7 +81,6 @@ import { OpenedSession } from "./opened-session.ts";
 import { type ChosenPorts, SessionPorts } from "./ports.ts";
 import { type ProjectInfo, projectsOf } from "./projects.ts";
 import type {
-  EmbedPendingOptions,
   ExcludeOptions,
   Exclusions,
   ForgetOptions,
@@ -90,11 +89,12 @@ import type {
   ReembedOptions,
   RestoreOptions,
   Store,
+  UpkeepOptions,
+  VectorUpkeepOptions,
   VerifyOptions,
 } from "./store.ts";
 import {
   BACKUP_OPTIONS,
-  EMBED_PENDING_OPTIONS,
   EMBEDDER,
   EXCLUDE_OPTIONS,
   EXPORT_OPTIONS,
@@ -111,6 +111,8 @@ import {
   SIGNAL_OPTIONS,
   SUBJECT_OPTIONS,
   SUBJECTS_OPTIONS,
+  UPKEEP_OPTIONS,
+  VECTOR_UPKEEP_OPTIONS,
   VERIFY_OPTIONS,
 } from "./store-options.ts";
 
@@ -374,18 +376,17 @@ export class OpenedStore implements Store {
     return nearestRoots(this.#ports, target, options);
   }
 
-  async upkeep(options: { signal?: AbortSignal } = {}): Promise<void> {
+  upkeep(options?: UpkeepOptions): Promise<void>;
+  upkeep(options: VectorUpkeepOptions): Promise<EmbedResult>;
+  async upkeep(options: UpkeepOptions | VectorUpkeepOptions = {}): Promise<unknown> {
     this.#database.refuseAtomic("upkeep");
     this.#database.assertWritable("upkeep");
-    const { signal } = parseOptions("upkeep", SIGNAL_OPTIONS(), options);
-    await this.#ports.upkeep.run(this.#ports.signalOf(signal), true);
-  }
-
-  async embedPending(options: EmbedPendingOptions = {}): Promise<EmbedResult> {
-    this.#database.refuseAtomic("embedPending");
-    this.#database.assertWritable("embedPending");
-    const { signal, ...wanted } = parseOptions("embedPending", EMBED_PENDING_OPTIONS(), options);
-    return this.#ports.vectors.embed({ ...wanted, signal: this.#ports.signalOf(signal), again: true });
+    if (options?.only === "vectors") {
+      const { only: _, signal, ...wanted } = parseOptions("upkeep", VECTOR_UPKEEP_OPTIONS(), options);
+      return this.#ports.vectors.embed({ ...wanted, signal: this.#ports.signalOf(signal), again: true });
+    }
+    const { signal } = parseOptions("upkeep", UPKEEP_OPTIONS(), options);
+    return this.#ports.upkeep.run(this.#ports.signalOf(signal), true);
   }
 
   reembed(options: ReembedOptions): Promise<ReembedResult>;

@@ -28,7 +28,6 @@ import { SUBJECTS_LIMIT_DEFAULT, type SubjectsOptions } from "./aids/subjects.ts
 import type { ExportOptions } from "./moving/export.ts";
 import type { ExportRowsOptions } from "./moving/moved-rows.ts";
 import type {
-  EmbedPendingOptions,
   ExcludeOptions,
   Exclusions,
   ForgetOptions,
@@ -36,6 +35,8 @@ import type {
   ReembedDryRunOptions,
   ReembedOptions,
   RestoreOptions,
+  UpkeepOptions,
+  VectorUpkeepOptions,
   VerifyOptions,
 } from "./store.ts";
 
@@ -129,12 +130,19 @@ export const LOST_OPTIONS = once(() =>
 
 export const SIGNAL_OPTIONS = once(() => z.strictObject({ signal: z.optional(abortSignal()) }));
 
-export const EMBED_PENDING_OPTIONS = once(() =>
+export const UPKEEP_OPTIONS = once(() =>
   z.extend(SIGNAL_OPTIONS(), {
+    only: z.optional(z.undefined({ error: "vectors, or left out" })),
+  } satisfies FieldsOf<Omit<UpkeepOptions, "signal">>),
+);
+
+export const VECTOR_UPKEEP_OPTIONS = once(() =>
+  z.extend(SIGNAL_OPTIONS(), {
+    only: z.literal("vectors"),
     concurrency: z._default(whole(1, 64), EMBED_CONCURRENCY),
     waitMsMax: z._default(whole(0, EMBED_WAIT_MS_MAX), 0),
-    onProgress: z.optional(callback<NonNullable<EmbedPendingOptions["onProgress"]>>()),
-  } satisfies FieldsOf<Omit<EmbedPendingOptions, "signal">>),
+    onProgress: z.optional(callback<NonNullable<VectorUpkeepOptions["onProgress"]>>()),
+  } satisfies FieldsOf<Omit<VectorUpkeepOptions, "signal">>),
 );
 
 export const REEMBED_OPTIONS = once(() =>

@@ -56,7 +56,13 @@ export interface OpenOptions {
   clock?: Clock;
 }
 
-export interface EmbedPendingOptions {
+export interface UpkeepOptions {
+  only?: undefined;
+  signal?: AbortSignal;
+}
+
+export interface VectorUpkeepOptions {
+  only: "vectors";
   signal?: AbortSignal;
   /** The most calls of the embedder at the same time: 1 to 64, by default 4. */
   concurrency?: number;
@@ -250,20 +256,16 @@ export interface Store {
    * `resolveDirty` does this too, but compares no rows, and skips sessions that this process has changed within a day. Call `upkeep`
    * after you import old conversations.
    *
-   * @throws the signal's reason if aborted; {StoreError} `STORE_READONLY`; at the end, the error of the first part that failed:
-   * `STORE_CORRUPT` if rows or indexes are damaged.
-   */
-  upkeep(options?: { signal?: AbortSignal }): Promise<void>;
-
-  /**
-   * Requests the vectors that are due from a remote embedder, as `resolveDirty` and `upkeep` do. If you append a long history,
-   * call this after each part of it. Otherwise old messages leave the full window before they have a vector.
+   * With `only: "vectors"`, only the vectors that are due are requested. If you append a long history with a remote embedder, call this
+   * after each part of it. Otherwise old messages leave the full window before they have a vector.
    *
-   * @returns the numbers of messages that got a vector, failed, were refused permanently, and still wait; and the error that
-   *   ended the call early, if any. An error of the embedder does not reject.
-   * @throws the signal's reason if aborted; {StoreError} `STORE_READONLY`, `EMBEDDER_MISMATCH`, `OPTION_INVALID`.
+   * @returns with `only: "vectors"`, the numbers of messages that got a vector, failed, were refused permanently, and still wait; and
+   *   the error that ended the call early, if any. An error of the embedder does not reject then.
+   * @throws the signal's reason if aborted; {StoreError} `STORE_READONLY`; at the end, the error of the first part that failed:
+   *   `STORE_CORRUPT` if rows or indexes are damaged. With `only: "vectors"`, also `EMBEDDER_MISMATCH`.
    */
-  embedPending(options?: EmbedPendingOptions): Promise<EmbedResult>;
+  upkeep(options?: UpkeepOptions): Promise<void>;
+  upkeep(options: VectorUpkeepOptions): Promise<EmbedResult>;
 
   /**
    * Grows a new generation of every session's forest with another embedder. The old generation serves until the new one is

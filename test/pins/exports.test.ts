@@ -238,7 +238,6 @@ const STORE_METHODS: { [M in Extract<keyof coppice.Store, string>]: true } = {
   backup: true,
   close: true,
   doctor: true,
-  embedPending: true,
   embedQuery: true,
   erase: true,
   exclude: true,

@@ -205,12 +205,12 @@ export const STORE_EVENTS: Record<string, StoreEvent> = {
   "vectors come": {
     ...REMOTE,
     prepare: (store) => store.session("s", SETTINGS).append(talk(5)),
-    happen: (store) => store.embedPending({ concurrency: 1 }),
+    happen: (store) => store.upkeep({ only: "vectors", concurrency: 1 }),
   },
   "an account is refused": {
     ...REFUSING,
     prepare: (store) => store.session("s", SETTINGS).append(talk(5)),
-    happen: (store) => store.embedPending({ concurrency: 1 }),
+    happen: (store) => store.upkeep({ only: "vectors", concurrency: 1 }),
   },
   "a session goes back": {
     prepare: (store) => store.session("s", SETTINGS).append(talk(24, 3)),

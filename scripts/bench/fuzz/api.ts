@@ -101,8 +101,9 @@ const STORE_CALLS: Record<
     random.pick<unknown>(["the deploy", new Float32Array(384).fill(1)]),
     { k: 3, exact: true },
   ],
-  upkeep: () => [{}],
-  embedPending: () => [{ concurrency: 2, waitMsMax: 0, onProgress: noted }],
+  upkeep: (random) => [
+    random.pick<unknown>([{}, { only: "vectors", concurrency: 2, waitMsMax: 0, onProgress: noted }]),
+  ],
   reembed: (random) => [
     random.pick<unknown>([
       { embedder: hashingEmbedder, onProgress: noted },

@@ -364,7 +364,7 @@ test.each([
   });
   clearInterval(timer);
   expect(appended).toBeGreaterThan(0); // while vectors were moved
-  await store.embedPending();
+  await store.upkeep({ only: "vectors" });
   expect(store.query("SELECT DISTINCT embedder_id FROM messages")).toEqual([{ embedder_id: embedder.id }]);
   expect(store.verify()).toMatchObject({ ok: true, problems: [] });
 });
@@ -547,7 +547,7 @@ describe("what comes last to a remote store", () => {
     const path = temporaryPath();
     const embedder = remoteLetters();
     const store = talked(path, embedder);
-    await store.embedPending();
+    await store.upkeep({ only: "vectors" });
     inDatabase(path, (database) =>
       database.exec("UPDATE messages SET embedding = NULL, embedder_id = NULL WHERE id = 5"),
     );
@@ -559,7 +559,7 @@ describe("what comes last to a remote store", () => {
         async embedAll(request) {
           if (request.texts.includes("the last to be staged")) {
             other.session("a").append(user("embedded in time"));
-            await other.embedPending();
+            await other.upkeep({ only: "vectors" });
           }
           return remoteLetters().embedAll(request);
         },

@@ -56,7 +56,7 @@ describe("a window whose vectors are due", () => {
     const { store, session } = timed();
     for (const message of talk(12)) session.append(message);
     expect(zonesOf(store)).toBe("HHHHHHHHHHHH");
-    await store.embedPending();
+    await store.upkeep({ only: "vectors" });
     expect(zonesOf(store)).toBe("ooooooooHHHH");
     session.append(user("and on"));
     expect(zonesOf(store)).toBe("ooooooooHHHHH");
@@ -68,7 +68,7 @@ describe("a window whose vectors are due", () => {
     const { store, session } = timed();
     for (const message of talk(60)) {
       session.append(message);
-      await store.embedPending();
+      await store.upkeep({ only: "vectors" });
     }
     const local = openedStore(temporaryPath());
     for (const message of talk(60)) local.session("s", SMALL).append(message);
@@ -82,7 +82,7 @@ describe("a window whose vectors are due", () => {
     for (const message of talk(12)) session.append(message);
     const other = another();
     other.session("s").append(user("from elsewhere"));
-    await other.embedPending();
+    await other.upkeep({ only: "vectors" });
     session.append(user("from here"));
     expect(zonesOf(store)).toBe("oooooooooHHHHH");
     expect(other.session("s").render().sources).toHaveLength(14);
@@ -127,7 +127,7 @@ describe("a window whose vectors are due", () => {
     const { store, session } = timed();
     session.append(talk(300));
     expect(zonesOf(store)).toBe("H".repeat(300));
-    await store.embedPending();
+    await store.upkeep({ only: "vectors" });
     const cold = store.query("SELECT cold_count, hot_count FROM session_stats");
     expect(cold).toEqual([{ cold_count: 296, hot_count: expect.any(Number) }]);
     expect(session.render({ tokensMax: 4_000 }).tokenCount).toBeLessThanOrEqual(4_000);
@@ -141,7 +141,7 @@ describe("a window whose vectors are due", () => {
     session.append(talk(30));
     let answer = (): void => {};
     embedder.before = () => new Promise((resolve) => (answer = resolve));
-    const embedding = store.embedPending({ concurrency: 1 });
+    const embedding = store.upkeep({ only: "vectors", concurrency: 1 });
     await new Promise((resolve) => setImmediate(resolve));
     pass(WAIT_MS);
     session.append(user("four hours later"));
@@ -157,7 +157,7 @@ describe("a window whose vectors are due", () => {
   test("is compacted up to the first that waits", async () => {
     const { store, session } = timed();
     for (const message of talk(6)) session.append(message);
-    await store.embedPending();
+    await store.upkeep({ only: "vectors" });
     session.append([calls(["a"]), results(["a"]), ...talk(6)]);
     expect(session.pressure().compactableTokens).toBeGreaterThan(0);
     session.compact();
@@ -240,7 +240,7 @@ describe("a session that waits for vectors", () => {
     embedder.before = () => {};
     pass(DAY_MS);
     session.append(talk(30));
-    await store.embedPending();
+    await store.upkeep({ only: "vectors" });
     session.compact();
     expect(store.nearestRoots(new Float32Array(384).fill(1)).length).toBeGreaterThan(0);
     expectWhole(store);

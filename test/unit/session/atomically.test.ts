@@ -208,7 +208,7 @@ describe("refused", () => {
     const refusal = expect.objectContaining({ code: "NOT_ATOMIC" });
     const running: unknown[] = [];
     store.atomically(() => {
-      running.push(store.recall("x"), store.upkeep(), store.embedPending(), store.backup(temporaryPath()));
+      running.push(store.recall("x"), store.upkeep(), store.upkeep({ only: "vectors" }), store.backup(temporaryPath()));
       running.push(session.resolveDirty());
       expect(() => store.nearestRoots("x")).toThrow(refusal);
       expect(() => session.render({ query: "x" })).toThrow(refusal);
