@@ -583,8 +583,9 @@ export class OpenedStore implements Store {
     return changeExclusions(this.#repositories, { paths: paths.map((path) => resolve(path)), projects }, remove);
   }
 
+  /** Internal. Rewrites the file without the forgotten messages. Returns false if another process is reading or the disk is full. */
   erase(): boolean {
-    this.#database.assertWritable("erase");
+    this.#database.assertWritable("forget");
     if (this.#database.isAtomic) return false;
     const isIndexGone = this.#ports.nearest.forget();
     return erase(this.#repositories) && isIndexGone;

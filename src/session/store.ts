@@ -354,7 +354,7 @@ export interface Store {
    *
    * Then the file is rewritten without the freed space, which takes as long as copying it, and searched for what was forgotten. If
    * `erased` is false in the result, another process was reading or the disk was full. The old bytes are then still in the file: call
-   * `erase` later. Backups are not changed.
+   * `forget([])` later, which only rewrites the file. Backups are not changed.
    *
    * @param sessions  The id of a session, or ids of several.
    * @throws {StoreError} `SESSION_NOT_FOUND`; `MESSAGE_NOT_FOUND` for an id from another session; `SESSION_SHARED` if forks share the
@@ -375,9 +375,6 @@ export interface Store {
    * @returns everything that is excluded now. A call without paths and projects changes nothing.
    */
   exclude(options?: ExcludeOptions): Exclusions;
-
-  /** Rewrites the file without the forgotten messages. @returns false if another process is reading or the disk is full. */
-  erase(): boolean;
 
   /** Closes the file, after at most a quarter of a second of indexing. A running `resolveDirty` rejects with `STORE_CLOSED`. */
   close(): void;

@@ -239,7 +239,6 @@ const STORE_METHODS: { [M in Extract<keyof coppice.Store, string>]: true } = {
   close: true,
   doctor: true,
   embedQuery: true,
-  erase: true,
   exclude: true,
   expand: true,
   export: true,

@@ -321,7 +321,7 @@ function forgetOnce(store: Store, sessionId: string, messageIds?: readonly numbe
     `SELECT count(*) AS isThere FROM messages WHERE session_id = '${sessionId}' AND id >= ${messageIds?.[0] ?? 0}
      AND id <= ${messageIds?.at(-1) ?? "id"}`,
   ) as [{ isThere: number }];
-  if (isThere === 0) store.erase();
+  if (isThere === 0) store.forget([]);
   else store.forget(sessionId, messageIds === undefined ? {} : { messageIds });
 }
 

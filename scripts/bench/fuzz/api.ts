@@ -122,10 +122,12 @@ const STORE_CALLS: Record<
     ]),
   ],
   doctor: () => [],
-  forget: (random) => [random.pick(SESSION_IDS), { messageIds: [1 + random.below(300)], dryRun: random.chance(0.3) }],
+  forget: (random) => [
+    random.pick<unknown>([...SESSION_IDS, []]),
+    { messageIds: [1 + random.below(300)], dryRun: random.chance(0.3) },
+  ],
   restore: (random) => [random.pick(SESSION_IDS), { messageIds: [1 + random.below(300)] }],
   exclude: (random) => [{ projects: [random.pick(SESSION_IDS)], remove: random.chance(0.5) }],
-  erase: () => [],
 };
 
 const ITEM_CALLS: Record<keyof Items, Arguments> = {
