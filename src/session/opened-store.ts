@@ -87,6 +87,7 @@ import type {
   OpenOptions,
   ReembedDryRunOptions,
   ReembedOptions,
+  RenameProjectOptions,
   RestoreOptions,
   Store,
   UpkeepOptions,
@@ -105,6 +106,7 @@ import {
   RECAP_OPTIONS,
   REEMBED_DRY_RUN_OPTIONS,
   REEMBED_OPTIONS,
+  RENAME_PROJECT_OPTIONS,
   RESTORE_OPTIONS,
   SESSION_LIST,
   SESSIONS_OPTIONS,
@@ -250,15 +252,13 @@ export class OpenedStore implements Store {
     return this.#database.read(() => projectsOf(this.#repositories));
   }
 
-  renameProject(project: string, name: string): void {
+  renameProject(project: string, name: string, options: RenameProjectOptions = {}): void {
+    const { merge } = parseOptions("renameProject", RENAME_PROJECT_OPTIONS(), options);
     const [named, given] = [parseValue("project", identifier(), project), parseValue("name", identifier(), name)];
-    renameProject(this.#repositories, this.projectNow(named), given);
-  }
-
-  mergeProjects(from: string, into: string): void {
-    const [old, kept] = [parseValue("from", identifier(), from), parseValue("into", identifier(), into)];
-    mergeProjects(this.#repositories, old, kept);
-    this.#ports.changes.count += 1;
+    if (merge) {
+      mergeProjects(this.#repositories, named, given);
+      this.#ports.changes.count += 1;
+    } else renameProject(this.#repositories, this.projectNow(named), given);
   }
 
   /** Returns the project that a project was merged into, or the same one. */

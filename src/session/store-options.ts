@@ -34,6 +34,7 @@ import type {
   OpenOptions,
   ReembedDryRunOptions,
   ReembedOptions,
+  RenameProjectOptions,
   RestoreOptions,
   UpkeepOptions,
   VectorUpkeepOptions,
@@ -199,6 +200,10 @@ export const EXCLUDE_OPTIONS = once(() =>
   z.extend(EXCLUSIONS(), { remove: z._default(trueOrFalse(), false) } satisfies FieldsOf<
     Omit<ExcludeOptions, keyof Exclusions>
   >),
+);
+
+export const RENAME_PROJECT_OPTIONS = once(() =>
+  z.strictObject({ merge: z._default(trueOrFalse(), false) } satisfies FieldsOf<RenameProjectOptions>),
 );
 
 export const RESTORE_OPTIONS = once(() =>

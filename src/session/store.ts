@@ -97,6 +97,11 @@ export interface ForgetOptions {
   dryRun?: boolean;
 }
 
+export interface RenameProjectOptions {
+  /** True to make one project of the two. False by default. */
+  merge?: boolean;
+}
+
 export interface RestoreOptions {
   /** The ids that the messages had; by default everything that was forgotten of the session. */
   messageIds?: readonly number[];
@@ -162,17 +167,13 @@ export interface Store {
   /**
    * Gives the project of a folder another name for people. The options named `project` take the project as before.
    *
-   * @throws {StoreError} `OPTION_INVALID` if another project has the name, or the project is only a name.
-   */
-  renameProject(project: string, name: string): void;
-
-  /**
-   * Makes one project of two, such as a folder that was moved and the folder as it is now. All sessions of `from`, also later ones,
-   * are in `into` from then on. This cannot be undone.
+   * With `merge`, `name` is another project, by its path or its name, such as the folder as it is now of one that was moved. All sessions
+   * of `project`, also later ones, are in the other one from then on. This cannot be undone.
    *
-   * @throws {StoreError} `OPTION_INVALID` if the two are one already, or one of them is a name that no session has.
+   * @throws {StoreError} `OPTION_INVALID` if another project has the name, or the project is only a name; with `merge`, if the two are
+   *   one already, or one of them is a name that no session has.
    */
-  mergeProjects(from: string, into: string): void;
+  renameProject(project: string, name: string, options?: RenameProjectOptions): void;
 
   /** Returns the sessions, the most recently used first. @throws {StoreError} `STORE_CORRUPT` without `onUnreadable`. */
   sessions(options?: SessionsOptions): SessionOverview[];

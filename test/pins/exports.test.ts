@@ -245,7 +245,6 @@ const STORE_METHODS: { [M in Extract<keyof coppice.Store, string>]: true } = {
   forget: true,
   items: true,
   lost: true,
-  mergeProjects: true,
   nearestRoots: true,
   path: true,
   projects: true,

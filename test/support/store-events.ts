@@ -120,7 +120,7 @@ export const STORE_EVENTS: Record<string, StoreEvent> = {
       await inSubjects(store);
       store.session("other", { ...SETTINGS, project: "q" });
     },
-    happen: (store) => store.mergeProjects("p", "q"),
+    happen: (store) => store.renameProject("p", "q", { merge: true }),
   },
   "a session gets other settings": {
     prepare: (store) => store.session("s", SETTINGS),

@@ -77,8 +77,13 @@ const STORE_CALLS: Record<
   session: (random) => [random.pick(SESSION_IDS), { hotSize: 12, maxThemes: 3, title: "A title", project: "web" }],
   resume: (random) => [random.pick(SESSION_IDS)],
   projects: () => [],
-  renameProject: () => ["/srv/web", "site"],
-  mergeProjects: () => ["site", "web"],
+  renameProject: (random) => [
+    ...random.pick([
+      ["/srv/web", "site"],
+      ["site", "web"],
+    ]),
+    { merge: random.chance(0.5) },
+  ],
   sessions: () => [{ prefix: "a", project: "web", sinceMs: 0, limit: 10, offset: 1 }],
   expand: (random) => [random.pick(TARGETS), { level: "step", limit: 5, offset: 0, project: "web" }],
   subjects: () => [{ project: "web", limit: 10 }],
