@@ -33,6 +33,8 @@ import type { ExportRowsOptions } from "./moving/moved-rows.ts";
 import type { ProjectInfo } from "./projects.ts";
 import type { Session } from "./session.ts";
 
+export type { ReembedEstimate, ReembedResult } from "../ingest/reembed.ts";
+
 export interface OpenOptions {
   /**
    * Turns texts into vectors. The default is local: it needs no key, no network and no model. A function gets the id and the

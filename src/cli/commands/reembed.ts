@@ -1,6 +1,5 @@
 import { Option } from "commander";
-import type { ReembedEstimate, ReembedResult } from "../../ingest/reembed.ts";
-import type { Store } from "../../session/store.ts";
+import type { ReembedEstimate, ReembedResult, Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { interruptible } from "../interruption.ts";
