@@ -102,7 +102,7 @@ ferry.append([
   },
 ]);
 store.renameProject(FERRY, "ferries");
-store.mergeProjects("/mnt/old/ferry", FERRY);
+store.renameProject("/mnt/old/ferry", FERRY, { merge: true });
 
 // A session that went back three times, once between the results of a call, and forward again once.
 const turned = store.session("turned", { ...SETTINGS, project: "harbor" });

@@ -31,7 +31,6 @@ export type { ContextOptions, RenderOptions } from "./session/context-options.ts
 export type { Entries, EntryInput } from "./session/entries.ts";
 export type { ItemFilter, Items } from "./session/items.ts";
 export type { ExportLine } from "./session/moving/export.ts";
-export type { ImportedRows } from "./session/moving/moved-rows.ts";
 export { openStore } from "./session/opened-store.ts";
 export type { Placement } from "./session/placement.ts";
 export type { Pressure } from "./session/pressure.ts";

@@ -95,7 +95,8 @@ function fire(
 /** The sessions of the store have names of projects. Hooks speak of a folder. */
 function giveFolder(path: string): void {
   const store = openStore(path);
-  if (store.projects().every(({ project }) => project !== FOLDER)) store.mergeProjects("project-0", FOLDER);
+  if (store.projects().every(({ project }) => project !== FOLDER))
+    store.renameProject("project-0", FOLDER, { merge: true });
   store.close();
 }
 

@@ -11,15 +11,15 @@ const MESSAGES = Array.from({ length: 100 }, (_, index) => ({ role: "user" as co
 const METHODS: Record<string, (store: Store, session: Session) => () => unknown> = {
   "store.session": (store) => () => store.session("new", { project: "project-0" }),
   "store.resume": (store) => () => store.resume(SESSION),
-  "store.sessionIds": (store) => () => store.sessionIds({ prefix: "session-77" }),
+  "store.sessions, by prefix": (store) => () => store.sessions({ prefix: "session-77" }),
   "store.sessions": (store) => () => store.sessions({ limit: 20 }),
   "store.expand": (store, session) => {
     const { root } = session.roots()[0]!;
     return () => store.expand(root);
   },
-  "store.find": (store, session) => {
+  "store.expand, a message": (store, session) => {
     const { id } = session.messages({ limit: 1 })[0]!;
-    return () => store.find(id);
+    return () => store.expand(id);
   },
   "store.subjects": (store) => () => store.subjects({ limit: 20 }),
   "store.subject": (store) => {
@@ -37,9 +37,9 @@ const METHODS: Record<string, (store: Store, session: Session) => () => unknown>
   "store.query": (store) => () => store.query("SELECT count(*) FROM sessions"),
   "store.stats": (store) => () => store.stats(),
   "store.doctor": (store) => () => store.doctor(),
-  "store.reembedEstimate": (store) => () => store.reembedEstimate(hashingEmbedder),
+  "store.reembed, a dry run": (store) => () => store.reembed({ embedder: hashingEmbedder, dryRun: true }),
   "store.upkeep": (store) => () => store.upkeep(),
-  "store.embedPending": (store) => () => store.embedPending(),
+  "store.upkeep, vectors only": (store) => () => store.upkeep({ only: "vectors" }),
   "session.append": (_, session) => () => session.append(MESSAGES[0]!),
   "session.append of a hundred": (_, session) => () => session.append(MESSAGES),
   "session.sync": (_, session) => () => session.sync(MESSAGES),

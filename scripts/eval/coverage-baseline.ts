@@ -29,7 +29,7 @@ export function coverageBaseline(
         messages: [message],
         snippets: new Map(),
         worth: 1,
-        handle: store.find(message.id).cluster,
+        handle: store.expand(message.id, { limit: 0 }).roots!.cluster,
         cold: undefined,
       };
       shown.set(turns.get(message.id)!.id, showWhole(step));

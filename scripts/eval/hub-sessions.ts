@@ -32,7 +32,7 @@ export async function moveSessions(url: string, dataFolder: string): Promise<Rec
       home.session(id, { project: PROJECTS[index % PROJECTS.length]! });
       append(home, id, messages);
     }
-    for (const _ of busy.exportRows({ sessions: [], ownIds: true }));
+    for (const _ of busy.export({ rows: true, sessions: [], ownIds: true }));
     for (const { id, messages } of conversations.slice(0, 10)) {
       busy.session(`own-${id}`, { project: PROJECTS[1]! });
       append(busy, `own-${id}`, messages.slice(0, 300));

@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { importRows } from "../../src/imports/import-rows.ts";
 import { openStore, type Store, StoreError } from "../../src/index.ts";
 import type { Evaluation } from "../eval.ts";
 import { withProgress } from "../progress.ts";
@@ -32,12 +33,12 @@ export async function evaluateRows(dataFolder: string): Promise<Evaluation> {
       for (let from = 0; from < messages.length; from += 200) session.append(messages.slice(from, from + 200));
     }
     const path = join(folder, "moved.rows");
-    const lines = Array.from(home.exportRows(), (line) => `${line}\n`);
+    const lines = Array.from(home.export({ rows: true }), (line) => `${line}\n`);
     writeFileSync(path, lines.join(""));
 
     const fresh = openStore(join(folder, "fresh.db"));
     const busy = openStore(join(folder, "busy.db"));
-    for (const _ of busy.exportRows({ sessions: [], ownIds: true }));
+    for (const _ of busy.export({ rows: true, sessions: [], ownIds: true }));
     for (const { id, messages } of conversations.slice(0, 10)) {
       busy.session(`own-${id}`, { project: "project-1" }).append(messages.slice(0, 300));
     }
@@ -47,7 +48,7 @@ export async function evaluateRows(dataFolder: string): Promise<Evaluation> {
     const seenAtHome = new Map(conversations.map(({ id }) => [id, seen(home, id)]));
     let problemCount = 0;
     for (const store of [fresh, busy]) {
-      for (const { sessionId, outcome } of store.importRows(path)) if (outcome === "new") count(moved, sessionId);
+      for (const { sessionId, outcome } of importRows(store, path)) if (outcome === "new") count(moved, sessionId);
       for (const { id } of withProgress("sessions", conversations)) {
         if (isDeepStrictEqual(seen(store, id), seenAtHome.get(id))) count(identical, id);
         else console.error(`${id} differs`);

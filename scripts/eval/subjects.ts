@@ -44,10 +44,11 @@ export async function subjectFigures(
     if (gold.size < 2) continue;
     const hit = await firstHit(question);
     if (hit === undefined) continue;
-    const { sessionId, subject } = store.find(hit);
+    const { members, roots } = store.expand(hit, { level: "step", limit: 1 });
+    const { sessionId } = members[0]!;
     gold.delete(sessionId);
     const others = store.sessions({ project: question.project }).filter(({ id }) => id !== sessionId);
-    const sessions = sessionsOf(store, subject);
+    const sessions = sessionsOf(store, roots!.subject);
     sessions.delete(sessionId);
     reached.push([...gold].filter((id) => sessions.has(id)).length / gold.size);
     expected.push(sessions.size / others.length);

@@ -393,7 +393,8 @@ export class ImportRun {
   /** Waits for vectors, because messages would otherwise enter the forest without vectors. */
   async #embed(): Promise<void> {
     const { onEmbedding, signal } = this.#options;
-    const { waiting, error } = await this.#store.embedPending({
+    const { waiting, error } = await this.#store.upkeep({
+      only: "vectors",
       waitMsMax: EMBED_WAIT_MS_MAX,
       ...(onEmbedding !== undefined && { onProgress: onEmbedding }),
       ...(signal !== undefined && { signal }),

@@ -11,8 +11,10 @@ export type {
 } from "../importers/importer.ts";
 export { PAUSE, QUIET } from "../importers/importer.ts";
 export type { AgentLocation } from "../importers/locations.ts";
+export type { ImportedRows } from "../session/moving/moved-rows.ts";
 export { defineImporter } from "./define-importer.ts";
 export { type ImportFilesOptions, type ImportProgress, type ImportResult, importFiles } from "./import-files.ts";
+export { importRows } from "./import-rows.ts";
 export type { FileReport, ImportWarning } from "./import-run.ts";
 export type { SummaryCounts } from "./summarize-sessions.ts";
 export { findAgentLocations, type SurveyedLocation, surveyLocations } from "./survey.ts";

@@ -11,6 +11,7 @@ import { estimatingTokenCounter } from "../core/tokens.ts";
 import { contextPage } from "../session/aids/context-page.ts";
 import { projectNamer } from "../session/aids/project-meant.ts";
 import { membersPage } from "../session/aids/result-pages.ts";
+import { sessionIds } from "../session/aids/session-ids.ts";
 import { visibleSession } from "../session/aids/visible-session.ts";
 import type { Store } from "../session/store.ts";
 import { serverFailure } from "./failure.ts";
@@ -53,7 +54,7 @@ export function registerResources(server: McpServer, { live, project }: ToolPort
     new ResourceTemplate(`${SESSION_URI}{id}`, {
       list: undefined, // listed in pages below
       complete: {
-        id: (value) => completed(value, (store) => store.sessionIds({ prefix: value, ...inProject })),
+        id: (value) => completed(value, (store) => sessionIds(store, { prefix: value, ...inProject })),
       },
     }),
     {

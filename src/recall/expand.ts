@@ -39,12 +39,12 @@ export interface Expansion {
   memberCount: number;
   /** The number of members before the returned ones. */
   offset: number;
+  /** For a message: what it belongs to. Null for a handle. */
+  roots: MessageRoots | null;
 }
 
-export interface FoundRoots {
-  messageId: number;
-  sessionId: string;
-  seq: number;
+/** The handles of what a message belongs to. */
+export interface MessageRoots {
   /** Null until the message has graduated. Pinned messages never graduate. */
   cluster: string | null;
   theme: string | null;
@@ -69,12 +69,12 @@ export function expand(repositories: Repositories, target: string | number, opti
   const { level, limit, offset: asked, project } = parseOptions("expand", expandSchema(), options);
   const { messages, sessions } = repositories;
   const messageId = messageIdOf(target);
-  const page = (root: string | null, level: ExpandLevel, ids: readonly number[]): Expansion => {
+  const page = (root: string | null, level: ExpandLevel, ids: readonly number[], roots: MessageRoots | null) => {
     const offset = asked ?? offsetAround(ids, messageId, limit);
     const shown = ids.slice(offset, offset + limit);
     const byId = new Map(messages.byIds(shown).map((message) => [message.id, message]));
     const members = shown.flatMap((id) => byId.get(id) ?? []);
-    return { root, level, members, memberCount: ids.length, offset };
+    return { root, level, members, memberCount: ids.length, offset, roots };
   };
   // All members of a root belong to the root's project.
   const isInProject = (messageId: number): boolean => {
@@ -82,18 +82,18 @@ export function expand(repositories: Repositories, target: string | number, opti
     const sessionId = messages.byId(messageId)?.sessionId;
     return sessionId !== undefined && sessions.byId(sessionId)?.project === project;
   };
-  const expandHandle = (handle: Handle): Expansion => {
+  const expandHandle = (handle: Handle, roots: MessageRoots | null): Expansion => {
     const { level, root, position } = handle;
     // One end of a span may have been forgotten.
     const isFound = isInProject(root) || (level === "span" && isInProject(position!));
     const members = isFound ? membersOf(repositories, handle) : undefined;
     if (members === undefined) throw new StoreError("ROOT_NOT_FOUND", { handle: formatHandle(level, root, position) });
-    return page(formatHandle(level, members.root, members.position), level, members.ids);
+    return page(formatHandle(level, members.root, members.position), level, members.ids, roots);
   };
 
   if (messageId === undefined) {
     const handle = parseHandle(String(target));
-    if (level === undefined || level === handle.level) return expandHandle(handle);
+    if (level === undefined || level === handle.level) return expandHandle(handle, null);
     const expected = `${handle.level}, as the handle says, or left out`;
     throw new StoreError("OPTION_INVALID", { option: "level", expected, actual: level });
   }
@@ -102,13 +102,15 @@ export function expand(repositories: Repositories, target: string | number, opti
     throw new StoreError("OPTION_INVALID", { option: "level", expected, actual: level });
   }
   if (!isInProject(messageId)) throw new StoreError("MESSAGE_NOT_FOUND", { messageId });
-  const { cluster, theme, subject } = findRoots(repositories, messageId);
+  const message = messages.byId(messageId);
+  if (message === undefined) throw new StoreError("MESSAGE_NOT_FOUND", { messageId });
+  const roots = rootsOfMessage(repositories, message);
+  const { cluster, theme, subject } = roots;
   const isThemeRoot = theme !== null && parseHandle(theme).root === messageId;
   const usual = isThemeRoot ? "theme" : "cluster";
   const handle = { step: null, cluster, theme, subject: subject ?? cluster }[level ?? usual];
-  if (handle !== null) return expandHandle(parseHandle(handle));
-  const { stepId } = messages.byId(messageId)!;
-  return page(null, "step", messages.idsOfSteps([stepId]));
+  if (handle !== null) return expandHandle(parseHandle(handle), roots);
+  return page(null, "step", messages.idsOfSteps([message.stepId]), roots);
 }
 
 /** Returns the offset of the page with the message in its middle, or 0 if the first page includes the message. */
@@ -117,27 +119,17 @@ function offsetAround(ids: readonly number[], messageId: number | undefined, lim
   return index < limit ? 0 : Math.min(index - Math.floor(limit / 2), ids.length - limit);
 }
 
-/** @throws {StoreError} `MESSAGE_NOT_FOUND`. */
-export function findRoots(repositories: Repositories, messageId: number): FoundRoots {
-  const { messages, unions, clusters, subjects, generations } = repositories;
-  if (typeof messageId !== "number") {
-    throw new StoreError("OPTION_INVALID", { option: "message id", expected: "a number", actual: messageId });
-  }
-  const message = messages.byId(messageId);
-  if (message === undefined) throw new StoreError("MESSAGE_NOT_FOUND", { messageId });
+function rootsOfMessage(repositories: Repositories, { sessionId, stepId }: Message): MessageRoots {
+  const { unions, clusters, subjects, generations } = repositories;
   generations.newest(); // fails if a generation is damaged
-  const { sessionId, seq } = message;
-  const clusterRoot = unions.entered(sessionId, message.stepId)?.clusterRoot;
-  if (clusterRoot === undefined) return { messageId, sessionId, seq, cluster: null, theme: null, subject: null };
+  const clusterRoot = unions.entered(sessionId, stepId)?.clusterRoot;
+  if (clusterRoot === undefined) return { cluster: null, theme: null, subject: null };
   const cluster = clusters.byRoot(sessionId, clusterRoot);
   const position = unions.lastPosition(sessionId);
   const newest = unions.newestPosition();
   const subjectRoot = subjects.subjectOf(cluster, newest);
   const themeRoot = new Coverage(unions, sessionId).themeOf(clusterRoot);
   return {
-    messageId,
-    sessionId,
-    seq,
     cluster: formatHandle("cluster", clusterRoot, position),
     theme: formatHandle("theme", themeRoot, position),
     subject: subjectRoot === undefined ? null : formatHandle("subject", subjectRoot, newest),

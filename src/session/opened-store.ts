@@ -6,7 +6,6 @@ import { StoreError } from "../core/errors.ts";
 import type { Message } from "../core/message.ts";
 import { ignoreRejection, type SessionOptions, textValue, wholeNumber } from "../core/options.ts";
 import { identifier, parseOptions, parseValue } from "../core/schema.ts";
-import { HIDDEN, tagNamespace } from "../core/tags.ts";
 import { minuteOf } from "../core/times.ts";
 import { estimatingTokenCounter, type TokenCounter } from "../core/tokens.ts";
 import { indexTailNow } from "../ingest/index-texts.ts";
@@ -19,7 +18,7 @@ import { extractiveSummarizer } from "../models/extractive-summarizer.ts";
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
 import { searchWords } from "../models/search-words.ts";
 import { TITLES } from "../models/title.ts";
-import { type ExpandOptions, type Expansion, expand, type FoundRoots, findRoots } from "../recall/expand.ts";
+import { type ExpandOptions, type Expansion, expand } from "../recall/expand.ts";
 import type { RecallHit } from "../recall/hits.ts";
 import { type NearestRootsOptions, type NearRoot, nearestRoots } from "../recall/nearest-roots.ts";
 import { askQueryVector, type QueryVector, semanticVector } from "../recall/query-vector.ts";
@@ -82,19 +81,21 @@ import { OpenedSession } from "./opened-session.ts";
 import { type ChosenPorts, SessionPorts } from "./ports.ts";
 import { type ProjectInfo, projectsOf } from "./projects.ts";
 import type {
-  EmbedPendingOptions,
   ExcludeOptions,
   Exclusions,
   ForgetOptions,
   OpenOptions,
+  ReembedDryRunOptions,
   ReembedOptions,
+  RenameProjectOptions,
   RestoreOptions,
   Store,
+  UpkeepOptions,
+  VectorUpkeepOptions,
   VerifyOptions,
 } from "./store.ts";
 import {
   BACKUP_OPTIONS,
-  EMBED_PENDING_OPTIONS,
   EMBEDDER,
   EXCLUDE_OPTIONS,
   EXPORT_OPTIONS,
@@ -103,14 +104,17 @@ import {
   LOST_OPTIONS,
   OPEN_OPTIONS,
   RECAP_OPTIONS,
+  REEMBED_DRY_RUN_OPTIONS,
   REEMBED_OPTIONS,
+  RENAME_PROJECT_OPTIONS,
   RESTORE_OPTIONS,
-  SESSION_IDS_OPTIONS,
   SESSION_LIST,
   SESSIONS_OPTIONS,
   SIGNAL_OPTIONS,
   SUBJECT_OPTIONS,
   SUBJECTS_OPTIONS,
+  UPKEEP_OPTIONS,
+  VECTOR_UPKEEP_OPTIONS,
   VERIFY_OPTIONS,
 } from "./store-options.ts";
 
@@ -244,29 +248,17 @@ export class OpenedStore implements Store {
     return this.#sessionObject(id);
   }
 
-  sessionIds(options: { prefix: string; project?: string; hidden?: boolean }): string[] {
-    const { prefix, project, hidden } = parseOptions("sessionIds", SESSION_IDS_OPTIONS(), options);
-    const { sessions, items } = this.#repositories;
-    return this.#database.read(() => {
-      const ids = sessions.idsWith(prefix, project && this.projectNow(project));
-      const namespace = JSON.stringify(tagNamespace(HIDDEN));
-      return hidden ? ids : ids.filter((id) => !items.has(namespace, id));
-    });
-  }
-
   projects(): ProjectInfo[] {
     return this.#database.read(() => projectsOf(this.#repositories));
   }
 
-  renameProject(project: string, name: string): void {
+  renameProject(project: string, name: string, options: RenameProjectOptions = {}): void {
+    const { merge } = parseOptions("renameProject", RENAME_PROJECT_OPTIONS(), options);
     const [named, given] = [parseValue("project", identifier(), project), parseValue("name", identifier(), name)];
-    renameProject(this.#repositories, this.projectNow(named), given);
-  }
-
-  mergeProjects(from: string, into: string): void {
-    const [old, kept] = [parseValue("from", identifier(), from), parseValue("into", identifier(), into)];
-    mergeProjects(this.#repositories, old, kept);
-    this.#ports.changes.count += 1;
+    if (merge) {
+      mergeProjects(this.#repositories, named, given);
+      this.#ports.changes.count += 1;
+    } else renameProject(this.#repositories, this.projectNow(named), given);
   }
 
   /** Returns the project that a project was merged into, or the same one. */
@@ -333,7 +325,7 @@ export class OpenedStore implements Store {
     const { sessionId, summaryId, project, limit } = this.#scoped(parseOptions("lost", LOST_OPTIONS(), options));
     const { overviews } = this.#repositories;
     return this.#database.read(() => {
-      const summary = summaryId === undefined ? undefined : this.find(summaryId);
+      const summary = summaryId === undefined ? undefined : this.message(summaryId);
       const named = sessionId ?? summary?.sessionId;
       if (named !== undefined) {
         return lostOf(this.quickReader, this.resume(named).id, { of: summary, limit });
@@ -372,10 +364,6 @@ export class OpenedStore implements Store {
     return semanticVector(this.#ports, text, msMax, this.#ports.signalOf(signal));
   }
 
-  find(messageId: number): FoundRoots {
-    return this.#database.read(() => findRoots(this.#repositories, messageId));
-  }
-
   /** A message of a path or a branch. @throws {StoreError} `MESSAGE_NOT_FOUND`. */
   message(messageId: number): Message {
     const message = this.#database.read(() => this.#repositories.messages.byId(messageId));
@@ -388,21 +376,26 @@ export class OpenedStore implements Store {
     return nearestRoots(this.#ports, target, options);
   }
 
-  async upkeep(options: { signal?: AbortSignal } = {}): Promise<void> {
+  upkeep(options?: UpkeepOptions): Promise<void>;
+  upkeep(options: VectorUpkeepOptions): Promise<EmbedResult>;
+  async upkeep(options: UpkeepOptions | VectorUpkeepOptions = {}): Promise<unknown> {
     this.#database.refuseAtomic("upkeep");
     this.#database.assertWritable("upkeep");
-    const { signal } = parseOptions("upkeep", SIGNAL_OPTIONS(), options);
-    await this.#ports.upkeep.run(this.#ports.signalOf(signal), true);
+    if (options?.only === "vectors") {
+      const { only: _, signal, ...wanted } = parseOptions("upkeep", VECTOR_UPKEEP_OPTIONS(), options);
+      return this.#ports.vectors.embed({ ...wanted, signal: this.#ports.signalOf(signal), again: true });
+    }
+    const { signal } = parseOptions("upkeep", UPKEEP_OPTIONS(), options);
+    return this.#ports.upkeep.run(this.#ports.signalOf(signal), true);
   }
 
-  async embedPending(options: EmbedPendingOptions = {}): Promise<EmbedResult> {
-    this.#database.refuseAtomic("embedPending");
-    this.#database.assertWritable("embedPending");
-    const { signal, ...wanted } = parseOptions("embedPending", EMBED_PENDING_OPTIONS(), options);
-    return this.#ports.vectors.embed({ ...wanted, signal: this.#ports.signalOf(signal), again: true });
-  }
-
-  async reembed(options: ReembedOptions): Promise<ReembedResult> {
+  reembed(options: ReembedOptions): Promise<ReembedResult>;
+  reembed(options: ReembedDryRunOptions): Promise<ReembedEstimate>;
+  async reembed(options: ReembedOptions | ReembedDryRunOptions): Promise<ReembedResult | ReembedEstimate> {
+    if (options?.dryRun === true) {
+      const { embedder } = parseOptions("reembed", REEMBED_DRY_RUN_OPTIONS(), options);
+      return this.#database.read(() => reembedEstimate(this.#repositories, embedder));
+    }
     this.#database.refuseAtomic("reembed");
     this.#database.assertWritable("reembed");
     const { embedder, similarityMin, signal, onProgress } = parseOptions("reembed", REEMBED_OPTIONS(), options);
@@ -416,10 +409,6 @@ export class OpenedStore implements Store {
     });
     this.#ports.useEmbedder(embedder); // `onSwitch` is not called if another process switched first, or if there was nothing to do
     return result;
-  }
-
-  reembedEstimate(embedder: Embedder): ReembedEstimate {
-    return this.#database.read(() => reembedEstimate(this.#repositories, parseValue("embedder", EMBEDDER(), embedder)));
   }
 
   /** Internal. @see measuredSimilarity */
@@ -470,16 +459,16 @@ export class OpenedStore implements Store {
     return backupStore(this.#database, textValue("path", path), checked, this.#closing.signal);
   }
 
-  export(options: ExportOptions = {}): Generator<ExportLine> {
+  export(options?: ExportOptions): Generator<ExportLine>;
+  export(options: ExportRowsOptions): Generator<string>;
+  export(options: ExportOptions | ExportRowsOptions = {}): Generator<ExportLine> | Generator<string> {
     this.#database.assertOpen();
-    return exportLines(this.#repositories, parseOptions("export", EXPORT_OPTIONS(), options));
+    return options?.rows === true
+      ? rowLines(this.#repositories, parseOptions("export", EXPORT_ROWS_OPTIONS(), options))
+      : exportLines(this.#repositories, parseOptions("export", EXPORT_OPTIONS(), options));
   }
 
-  exportRows(options: ExportRowsOptions = {}): Generator<string> {
-    this.#database.assertOpen();
-    return rowLines(this.#repositories, parseOptions("exportRows", EXPORT_ROWS_OPTIONS(), options));
-  }
-
+  /** Internal: see `importRows` of the imports. */
   importRows(path: string): ImportedRows[] {
     this.#database.refuseAtomic("importRows");
     try {
@@ -594,8 +583,9 @@ export class OpenedStore implements Store {
     return changeExclusions(this.#repositories, { paths: paths.map((path) => resolve(path)), projects }, remove);
   }
 
+  /** Internal. Rewrites the file without the forgotten messages. Returns false if another process is reading or the disk is full. */
   erase(): boolean {
-    this.#database.assertWritable("erase");
+    this.#database.assertWritable("forget");
     if (this.#database.isAtomic) return false;
     const isIndexGone = this.#ports.nearest.forget();
     return erase(this.#repositories) && isIndexGone;

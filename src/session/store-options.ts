@@ -28,13 +28,16 @@ import { SUBJECTS_LIMIT_DEFAULT, type SubjectsOptions } from "./aids/subjects.ts
 import type { ExportOptions } from "./moving/export.ts";
 import type { ExportRowsOptions } from "./moving/moved-rows.ts";
 import type {
-  EmbedPendingOptions,
   ExcludeOptions,
   Exclusions,
   ForgetOptions,
   OpenOptions,
+  ReembedDryRunOptions,
   ReembedOptions,
+  RenameProjectOptions,
   RestoreOptions,
+  UpkeepOptions,
+  VectorUpkeepOptions,
   VerifyOptions,
 } from "./store.ts";
 
@@ -78,12 +81,9 @@ export const OPEN_OPTIONS = once(() =>
   } satisfies FieldsOf<OpenOptions>),
 );
 
-export const SESSION_IDS_OPTIONS = once(() =>
-  z.strictObject({ prefix: text(), project: z.optional(identifier()), hidden: z._default(trueOrFalse(), true) }),
-);
-
 export const SESSIONS_OPTIONS = once(() =>
   z.strictObject({
+    prefix: z.optional(text()),
     project: z.optional(identifier()),
     sinceMs: z.optional(whole(0)),
     tag: z.optional(identifier()),
@@ -131,12 +131,19 @@ export const LOST_OPTIONS = once(() =>
 
 export const SIGNAL_OPTIONS = once(() => z.strictObject({ signal: z.optional(abortSignal()) }));
 
-export const EMBED_PENDING_OPTIONS = once(() =>
+export const UPKEEP_OPTIONS = once(() =>
   z.extend(SIGNAL_OPTIONS(), {
+    only: z.optional(z.undefined({ error: "vectors, or left out" })),
+  } satisfies FieldsOf<Omit<UpkeepOptions, "signal">>),
+);
+
+export const VECTOR_UPKEEP_OPTIONS = once(() =>
+  z.extend(SIGNAL_OPTIONS(), {
+    only: z.literal("vectors"),
     concurrency: z._default(whole(1, 64), EMBED_CONCURRENCY),
     waitMsMax: z._default(whole(0, EMBED_WAIT_MS_MAX), 0),
-    onProgress: z.optional(callback<NonNullable<EmbedPendingOptions["onProgress"]>>()),
-  } satisfies FieldsOf<Omit<EmbedPendingOptions, "signal">>),
+    onProgress: z.optional(callback<NonNullable<VectorUpkeepOptions["onProgress"]>>()),
+  } satisfies FieldsOf<Omit<VectorUpkeepOptions, "signal">>),
 );
 
 export const REEMBED_OPTIONS = once(() =>
@@ -144,7 +151,12 @@ export const REEMBED_OPTIONS = once(() =>
     embedder: EMBEDDER(),
     similarityMin: z.optional(share(-1, 1)),
     onProgress: z.optional(callback<NonNullable<ReembedOptions["onProgress"]>>()),
+    dryRun: z.optional(z.literal(false, { error: "true or false" })),
   } satisfies FieldsOf<Omit<ReembedOptions, "signal">>),
+);
+
+export const REEMBED_DRY_RUN_OPTIONS = once(() =>
+  z.strictObject({ embedder: EMBEDDER(), dryRun: z.literal(true) } satisfies FieldsOf<ReembedDryRunOptions>),
 );
 
 export const VERIFY_OPTIONS = once(() =>
@@ -163,6 +175,7 @@ export const BACKUP_OPTIONS = once(() =>
 
 export const EXPORT_OPTIONS = once(() =>
   z.strictObject({
+    rows: z.optional(z.literal(false, { error: "true or false" })),
     sessions: z.optional(listOf(text())),
     onUnreadable: z.optional(callback<NonNullable<ExportOptions["onUnreadable"]>>()),
   } satisfies FieldsOf<ExportOptions>),
@@ -170,6 +183,7 @@ export const EXPORT_OPTIONS = once(() =>
 
 export const EXPORT_ROWS_OPTIONS = once(() =>
   z.strictObject({
+    rows: z.literal(true),
     sessions: z.optional(listOf(text())),
     ownIds: z._default(trueOrFalse(), false),
   } satisfies FieldsOf<ExportRowsOptions>),
@@ -186,6 +200,10 @@ export const EXCLUDE_OPTIONS = once(() =>
   z.extend(EXCLUSIONS(), { remove: z._default(trueOrFalse(), false) } satisfies FieldsOf<
     Omit<ExcludeOptions, keyof Exclusions>
   >),
+);
+
+export const RENAME_PROJECT_OPTIONS = once(() =>
+  z.strictObject({ merge: z._default(trueOrFalse(), false) } satisfies FieldsOf<RenameProjectOptions>),
 );
 
 export const RESTORE_OPTIONS = once(() =>

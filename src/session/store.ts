@@ -5,7 +5,7 @@ import type { ReembedEstimate, ReembedProgress, ReembedResult } from "../ingest/
 import type { EmbedResult } from "../ingest/vector-collector.ts";
 import type { Embedder } from "../models/embedder.ts";
 import type { Summarizer } from "../models/summarizer.ts";
-import type { ExpandOptions, Expansion, FoundRoots } from "../recall/expand.ts";
+import type { ExpandOptions, Expansion } from "../recall/expand.ts";
 import type { RecallHit } from "../recall/hits.ts";
 import type { NearestRootsOptions, NearRoot } from "../recall/nearest-roots.ts";
 import type { RecallOptions } from "../recall/recall.ts";
@@ -29,9 +29,11 @@ import type { SubjectOptions, SubjectPage } from "./aids/subject-page.ts";
 import type { SubjectInfo, SubjectsOptions } from "./aids/subjects.ts";
 import type { Items } from "./items.ts";
 import type { ExportLine, ExportOptions } from "./moving/export.ts";
-import type { ExportRowsOptions, ImportedRows } from "./moving/moved-rows.ts";
+import type { ExportRowsOptions } from "./moving/moved-rows.ts";
 import type { ProjectInfo } from "./projects.ts";
 import type { Session } from "./session.ts";
+
+export type { ReembedEstimate, ReembedResult } from "../ingest/reembed.ts";
 
 export interface OpenOptions {
   /**
@@ -56,7 +58,13 @@ export interface OpenOptions {
   clock?: Clock;
 }
 
-export interface EmbedPendingOptions {
+export interface UpkeepOptions {
+  only?: undefined;
+  signal?: AbortSignal;
+}
+
+export interface VectorUpkeepOptions {
+  only: "vectors";
   signal?: AbortSignal;
   /** The most calls of the embedder at the same time: 1 to 64, by default 4. */
   concurrency?: number;
@@ -91,6 +99,11 @@ export interface ForgetOptions {
   dryRun?: boolean;
 }
 
+export interface RenameProjectOptions {
+  /** True to make one project of the two. False by default. */
+  merge?: boolean;
+}
+
 export interface RestoreOptions {
   /** The ids that the messages had; by default everything that was forgotten of the session. */
   messageIds?: readonly number[];
@@ -119,6 +132,12 @@ export interface ReembedOptions {
   signal?: AbortSignal;
   /** Called between small pieces of work. It must not throw. */
   onProgress?: (progress: ReembedProgress) => void;
+  dryRun?: false;
+}
+
+export interface ReembedDryRunOptions {
+  embedder: Embedder;
+  dryRun: true;
 }
 
 /**
@@ -144,36 +163,26 @@ export interface Store {
   /** @throws {StoreError} `SESSION_NOT_FOUND`. */
   resume(id: string): Session;
 
-  /**
-   * Returns the ids of the sessions whose own or external id begins with `prefix`, in alphabetical order.
-   *
-   * @param options.hidden  False leaves out sessions with the tag `hidden`.
-   */
-  sessionIds(options: { prefix: string; project?: string; hidden?: boolean }): string[];
-
   /** Returns the projects that have sessions, in the order of their names. */
   projects(): ProjectInfo[];
 
   /**
    * Gives the project of a folder another name for people. The options named `project` take the project as before.
    *
-   * @throws {StoreError} `OPTION_INVALID` if another project has the name, or the project is only a name.
-   */
-  renameProject(project: string, name: string): void;
-
-  /**
-   * Makes one project of two, such as a folder that was moved and the folder as it is now. All sessions of `from`, also later ones,
-   * are in `into` from then on. This cannot be undone.
+   * With `merge`, `name` is another project, by its path or its name, such as the folder as it is now of one that was moved. All sessions
+   * of `project`, also later ones, are in the other one from then on. This cannot be undone.
    *
-   * @throws {StoreError} `OPTION_INVALID` if the two are one already, or one of them is a name that no session has.
+   * @throws {StoreError} `OPTION_INVALID` if another project has the name, or the project is only a name; with `merge`, if the two are
+   *   one already, or one of them is a name that no session has.
    */
-  mergeProjects(from: string, into: string): void;
+  renameProject(project: string, name: string, options?: RenameProjectOptions): void;
 
   /** Returns the sessions, the most recently used first. @throws {StoreError} `STORE_CORRUPT` without `onUnreadable`. */
   sessions(options?: SessionsOptions): SessionOverview[];
 
   /**
-   * Returns messages exactly as they were appended: those of a handle, or those around a message.
+   * Returns messages exactly as they were appended: those of a handle, or those around a message. For a message, `roots` has the
+   * handles of its cluster, theme and subject.
    *
    * @param target  A handle (`theme:123@456`) or a message id.
    * @throws {StoreError} `HANDLE_INVALID`, `ROOT_NOT_FOUND`, `MESSAGE_NOT_FOUND`, `OPTION_INVALID`.
@@ -231,9 +240,6 @@ export interface Store {
    */
   embedQuery(text: string, options?: { signal?: AbortSignal }): Promise<Float32Array | undefined>;
 
-  /** Returns the handles of the cluster, theme and subject of a message. @throws {StoreError} `MESSAGE_NOT_FOUND`. */
-  find(messageId: number): FoundRoots;
-
   /**
    * Returns the clusters nearest to a text or a vector, nearest first.
    *
@@ -253,20 +259,16 @@ export interface Store {
    * `resolveDirty` does this too, but compares no rows, and skips sessions that this process has changed within a day. Call `upkeep`
    * after you import old conversations.
    *
-   * @throws the signal's reason if aborted; {StoreError} `STORE_READONLY`; at the end, the error of the first part that failed:
-   * `STORE_CORRUPT` if rows or indexes are damaged.
-   */
-  upkeep(options?: { signal?: AbortSignal }): Promise<void>;
-
-  /**
-   * Requests the vectors that are due from a remote embedder, as `resolveDirty` and `upkeep` do. If you append a long history,
-   * call this after each part of it. Otherwise old messages leave the full window before they have a vector.
+   * With `only: "vectors"`, only the vectors that are due are requested. If you append a long history with a remote embedder, call this
+   * after each part of it. Otherwise old messages leave the full window before they have a vector.
    *
-   * @returns the numbers of messages that got a vector, failed, were refused permanently, and still wait; and the error that
-   *   ended the call early, if any. An error of the embedder does not reject.
-   * @throws the signal's reason if aborted; {StoreError} `STORE_READONLY`, `EMBEDDER_MISMATCH`, `OPTION_INVALID`.
+   * @returns with `only: "vectors"`, the numbers of messages that got a vector, failed, were refused permanently, and still wait; and
+   *   the error that ended the call early, if any. An error of the embedder does not reject then.
+   * @throws the signal's reason if aborted; {StoreError} `STORE_READONLY`; at the end, the error of the first part that failed:
+   *   `STORE_CORRUPT` if rows or indexes are damaged. With `only: "vectors"`, also `EMBEDDER_MISMATCH`.
    */
-  embedPending(options?: EmbedPendingOptions): Promise<EmbedResult>;
+  upkeep(options?: UpkeepOptions): Promise<void>;
+  upkeep(options: VectorUpkeepOptions): Promise<EmbedResult>;
 
   /**
    * Grows a new generation of every session's forest with another embedder. The old generation serves until the new one is
@@ -278,13 +280,14 @@ export interface Store {
    *
    * If the given embedder is already in use, this only runs if messages entered the forest without a vector.
    *
+   * With `dryRun`, nothing is done, and no model is called. The result is an estimate: messages, tokens, summaries, and US dollars if
+   * the price is known.
+   *
    * @throws the signal's reason if aborted; an error of the embedder, if another try does not help; {StoreError}
    *   `STORE_READONLY`, `VECTOR_INVALID`, and `EMBEDDER_MISMATCH` if another process has just switched to a third embedder.
    */
   reembed(options: ReembedOptions): Promise<ReembedResult>;
-
-  /** Estimates the cost of `reembed`: messages, tokens, summaries, and US dollars if the price is known. Calls no model. */
-  reembedEstimate(embedder: Embedder): ReembedEstimate;
+  reembed(options: ReembedDryRunOptions): Promise<ReembedEstimate>;
 
   /**
    * Runs any number of synchronous calls of this store and its sessions in one transaction. If the work throws, nothing of it is
@@ -327,29 +330,15 @@ export interface Store {
    * Yields everything that was appended, as objects of the neutral format. Each session comes before its messages. `coppice
    * import` reads the objects as lines of JSON. If a session is damaged, its readable messages come without its object.
    *
-   * @throws {StoreError} `SESSION_NOT_FOUND`; `STORE_CORRUPT` without `onUnreadable`.
+   * With `rows`, yields the lines of a file that moves sessions to another store with all their ids, so that contexts and handles
+   * there are the same: `importRows` of `coppice/import` takes it. Each line is JSON without a line break. Subjects, older generations
+   * and items without a session stay.
+   *
+   * @throws {StoreError} `SESSION_NOT_FOUND`; `STORE_CORRUPT` without `onUnreadable`. With `rows`, also `SESSION_SUPERSEDED` for a
+   *   branch, which moves with its session; `SESSION_SHARED` for a fork; `STORE_READONLY` with `ownIds`.
    */
   export(options?: ExportOptions): Generator<ExportLine>;
-
-  /**
-   * Yields the lines of a file that moves sessions to another store with all their ids, so that contexts and handles there are the
-   * same. Each line is JSON without a line break. Subjects, older generations and items without a session stay.
-   *
-   * @throws {StoreError} `SESSION_NOT_FOUND`; `SESSION_SUPERSEDED` for a branch, which moves with its session; `STORE_CORRUPT`;
-   *   `STORE_READONLY` with `ownIds`.
-   */
-  exportRows(options?: ExportRowsOptions): Generator<string>;
-
-  /**
-   * Takes the sessions of a file that `exportRows` wrote, each in one transaction. A session that the store has is continued if the
-   * file has everything that the store has of it. Otherwise it is refused: two continuations are never merged.
-   *
-   * @param path  The file.
-   * @returns what became of each session, in the order of the file.
-   * @throws {StoreError} `ROWS_INVALID`, `FORMAT_UNSUPPORTED`, `FILE_NOT_FOUND`, `FILE_NOT_USABLE`: then nothing was written.
-   *   `STORE_READONLY`, `STORE_BUSY`.
-   */
-  importRows(path: string): ImportedRows[];
+  export(options: ExportRowsOptions): Generator<string>;
 
   /**
    * Returns findings about the store, and how to fix problems. Writes nothing. Reads the whole file once, and waits up to a
@@ -368,7 +357,7 @@ export interface Store {
    *
    * Then the file is rewritten without the freed space, which takes as long as copying it, and searched for what was forgotten. If
    * `erased` is false in the result, another process was reading or the disk was full. The old bytes are then still in the file: call
-   * `erase` later. Backups are not changed.
+   * `forget([])` later, which only rewrites the file. Backups are not changed.
    *
    * @param sessions  The id of a session, or ids of several.
    * @throws {StoreError} `SESSION_NOT_FOUND`; `MESSAGE_NOT_FOUND` for an id from another session; `SESSION_SHARED` if forks share the
@@ -389,9 +378,6 @@ export interface Store {
    * @returns everything that is excluded now. A call without paths and projects changes nothing.
    */
   exclude(options?: ExcludeOptions): Exclusions;
-
-  /** Rewrites the file without the forgotten messages. @returns false if another process is reading or the disk is full. */
-  erase(): boolean;
 
   /** Closes the file, after at most a quarter of a second of indexing. A running `resolveDirty` rejects with `STORE_CLOSED`. */
   close(): void;

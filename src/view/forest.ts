@@ -1,6 +1,7 @@
 import { StoreError } from "../core/errors.ts";
 import { parseHandle } from "../core/handle.ts";
 import type { Store } from "../index.ts";
+import { sessionIds } from "../session/aids/session-ids.ts";
 import type { ForestAnswer, LogAnswer, WhyAnswer } from "./api.ts";
 import { isOfForest, isOfSession } from "./path.ts";
 import { sql } from "./sql.ts";
@@ -84,7 +85,7 @@ function subjectsWithOthers(store: Store, session: string): Set<number> {
 
 /** @throws {StoreError} `SESSION_NOT_FOUND`. */
 export function logAnswer(store: Store, session: string, after: number, limit: number): LogAnswer {
-  if (store.sessionIds({ prefix: session }).length === 0) {
+  if (sessionIds(store, { prefix: session }).length === 0) {
     throw new StoreError("SESSION_NOT_FOUND", { sessionId: session });
   }
   const rows = store.query(sql`

@@ -58,10 +58,10 @@ export async function pastContextAnswer(
 }
 
 function copySession(store: Store, session: string, path: string, rowsPath: string): void {
-  writeLines(rowsPath, store.exportRows({ sessions: [session] }));
+  writeLines(rowsPath, store.export({ rows: true, sessions: [session] }));
   const copy = openStore(path, { embedder: embedderOf(store) });
   try {
-    const [imported] = copy.importRows(rowsPath);
+    const [imported] = internalsOf(copy).importRows(rowsPath);
     if (imported?.error) throw imported.error;
   } finally {
     copy.close();

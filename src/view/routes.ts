@@ -15,6 +15,7 @@ import {
 } from "../core/schema.ts";
 import { VERSION } from "../core/version.ts";
 import type { Store } from "../index.ts";
+import { internalsOf } from "../session/opened-store.ts";
 import { Forgetting } from "./acts.ts";
 import { Apart } from "./apart.ts";
 import type { About, GetRoutes, PostRoutes } from "./api.ts";
@@ -191,7 +192,7 @@ export class Routes {
     ),
     "/api/pin": this.#act({ message: whole(1), pinned: trueOrFalse() }, ({ message, pinned }) =>
       this.view.write("pin", (store) => {
-        store.resume(store.find(message).sessionId).pin(message, { pinned });
+        store.resume(internalsOf(store).message(message).sessionId).pin(message, { pinned });
         return { pinned };
       }),
     ),

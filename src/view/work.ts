@@ -1,5 +1,6 @@
 import type { Store } from "../index.ts";
 import { workItems } from "../session/aids/work-items.ts";
+import { internalsOf } from "../session/opened-store.ts";
 import type { WorkAnswer, WorkRequest } from "./api.ts";
 import { Fragment, sql } from "./sql.ts";
 
@@ -7,7 +8,10 @@ const ITEMS_MAX = 50;
 
 export function workAnswer(store: Store, { project, ...asked }: WorkRequest): WorkAnswer {
   const items = workItems(store, asked, { limit: ITEMS_MAX, ...(project !== undefined && { project }) });
-  const withSeq = <L extends { messageId: number }>(line: L) => ({ ...line, seq: store.find(line.messageId).seq });
+  const withSeq = <L extends { messageId: number }>(line: L) => ({
+    ...line,
+    seq: internalsOf(store).message(line.messageId).seq,
+  });
   return {
     items: items.map((item) => ({ ...item, lines: item.lines.map(withSeq) })),
     sql: workSql(asked, project),

@@ -99,7 +99,7 @@ testOfVectors(
         return store;
       },
     );
-    await stores[3]!.embedPending();
+    await stores[3]!.upkeep({ only: "vectors" });
     for (const store of stores) await hub.push(store, { projects: [project] });
     const embedders = await run<{ embedder_id: string; dimension: number }>(
       url,
@@ -130,7 +130,7 @@ testOfVectors("a pulled session has its vectors, and what the hub keeps no longe
     { role: "user", content: "unlocked" },
     { role: "assistant", content: "towers" },
   ]);
-  await store.embedPending();
+  await store.upkeep({ only: "vectors" });
   await hub.push(store, { projects: [project] });
   const other = temporaryStore({ embedder: remoteLetters(() => expect.unreachable()) });
   await hub.pull(other, "moved");

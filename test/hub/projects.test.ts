@@ -43,7 +43,7 @@ test("what was pushed by a name is not sent again when its project is a folder",
   const { hub } = await hubWithStores();
   const store = storeOf({ work: "shop" });
   expect(await hub.push(store, { projects: ["shop"] })).toMatchObject({ messageCount: 1 });
-  store.mergeProjects("shop", "/work/shop");
+  store.renameProject("shop", "/work/shop", { merge: true });
   expect(await hub.push(store, { projects: ["/work/shop"] })).toMatchObject({ sessionCount: 0, messageCount: 0 });
   expect(await hub.sessions()).toHaveLength(1);
 });
@@ -58,7 +58,7 @@ test("a pulled session is of the project that is shared under its name, else of 
   await hub.pull(colleague, "work");
   expect(colleague.resume("work").project).toBe("/here/shop");
   // Who shares it no more gets nothing more into it.
-  colleague.mergeProjects("/here/shop", "/there/shop");
+  colleague.renameProject("/here/shop", "/there/shop", { merge: true });
   expect(remoteOf(colleague)?.projects).toEqual([]);
   expect(projectOnHub(internalsOf(colleague).repositories, "shop")).toBe("shop");
   expect(await hub.pull(colleague, "work")).toMatchObject({ outcome: "known" });

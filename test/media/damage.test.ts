@@ -223,7 +223,7 @@ describe("a damaged file", () => {
     flat.append(talk(40));
     flat.compact();
     await flat.resolveDirty();
-    expect([...grown.exportRows()].length).toBeGreaterThan(0);
+    expect([...grown.export({ rows: true })].length).toBeGreaterThan(0);
     expect(grown.verify().problems).toEqual([]);
     grown.close();
     inDatabase(path, (database) => {
@@ -232,7 +232,7 @@ describe("a damaged file", () => {
       expect(database.prepare(`UPDATE ${table} SET ${change}`).run().changes).toBeGreaterThan(0);
     });
     const store = openedStore(path);
-    expect(attempt(() => [...store.exportRows()])).toEqual({ code: "STORE_CORRUPT" });
+    expect(attempt(() => [...store.export({ rows: true })])).toEqual({ code: "STORE_CORRUPT" });
     expect(store.verify().problems.map(({ text }) => text)).toContainEqual(
       expect.stringMatching(new RegExp(`row .* of ${table} is damaged$`)),
     );
@@ -279,9 +279,9 @@ describe("a damaged file", () => {
 
     test("whose row says that one is claimed is exported as it was", async () => {
       const path = await summarizedStore();
-      const exported = [...openedStore(path, { readonly: true }).exportRows()];
+      const exported = [...openedStore(path, { readonly: true }).export({ rows: true })];
       inDatabase(path, (database) => database.exec("UPDATE summaries SET claimed_until_ms = 0"));
-      expect([...openedStore(path, { readonly: true }).exportRows()]).toEqual(exported);
+      expect([...openedStore(path, { readonly: true }).export({ rows: true })]).toEqual(exported);
     });
 
     test("cannot be changed by a process that does not know what their checksums cover", async () => {

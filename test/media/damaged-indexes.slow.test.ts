@@ -311,7 +311,7 @@ test("of the settings: the store keeps its id, and the key of what was forgotten
   copyFileSync(whole, path);
   const store = openStore(path);
   store.forget("a", { messageIds: [idOf(store, 5)] });
-  const [first] = store.exportRows({ sessions: ["b"] });
+  const [first] = store.export({ rows: true, sessions: ["b"] });
   store.close();
   const settings = (): unknown[] =>
     inDatabase(path, (database) => {
@@ -322,7 +322,7 @@ test("of the settings: the store keeps its id, and the key of what was forgotten
   emptyPage(path, "sqlite_autoindex_store_settings_1");
   for (const readonly of [true, false]) {
     const damaged = openStore(path, { readonly });
-    expect([...damaged.exportRows({ sessions: ["b"] })][0]).toBe(first);
+    expect([...damaged.export({ rows: true, sessions: ["b"] })][0]).toBe(first);
     if (!readonly) damaged.forget("a", { messageIds: [idOf(damaged, 6)] });
     damaged.close();
   }

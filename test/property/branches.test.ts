@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { importRows } from "../../src/imports/import-rows.ts";
 import { type MessageInput, type Session, type SessionOptions, type Store, StoreError } from "../../src/index.ts";
 import { claimFaults, idsOf } from "../support/claims.ts";
 import { runs, TESTS_ALL } from "../support/effort.ts";
@@ -234,7 +235,7 @@ class Run {
   /** Moves a session, or what it has become since. A fork is refused. */
   #move(id: string): void {
     if (refused(() => writeFileSync(this.#rowsPath, this.#rowsOf(id)), "SESSION_SHARED")) return;
-    const [moved] = this.#other.importRows(this.#rowsPath);
+    const [moved] = importRows(this.#other, this.#rowsPath);
     // An undo deletes the branch that the other store has.
     if (this.#undone.has(id) && moved!.error?.code === "SESSION_DIVERGED") return;
     expect(moved!.error).toBeNull();
@@ -244,7 +245,7 @@ class Run {
   }
 
   #rowsOf(id: string): string {
-    return [...this.#store.exportRows({ sessions: [id] })].map((line) => `${line}\n`).join("");
+    return [...this.#store.export({ rows: true, sessions: [id] })].map((line) => `${line}\n`).join("");
   }
 
   #messages({ subject, picks }: { subject: number; picks: readonly number[] }): MessageInput[] {
@@ -287,7 +288,7 @@ class Run {
       const ids = idsOf(store, subject);
       expect(ids).toHaveLength(new Set(ids).size);
     }
-    for (const { id } of store.query("SELECT id FROM messages WHERE id % 7 = 0")) store.find(id as number);
+    for (const { id } of store.query("SELECT id FROM messages WHERE id % 7 = 0")) store.expand(id as number);
     const past = store.query(
       `SELECT level || ':' || root || '@' || id AS handle FROM (
          SELECT id, level, root FROM unions UNION ALL SELECT id, level, root FROM undone_unions)`,

@@ -9,6 +9,7 @@ import { moveIdleSessions } from "../../src/ingest/frontier.ts";
 import { SubjectPlacer } from "../../src/ingest/subjects.ts";
 import { hashingEmbedder } from "../../src/models/hashing-embedder.ts";
 import { TITLES } from "../../src/models/title.ts";
+import { sessionIds } from "../../src/session/aids/session-ids.ts";
 import { openDatabase } from "../../src/store/file/open.ts";
 import { makeRepositories } from "../../src/store/repositories.ts";
 import { expectSeen, runs, TESTS_ALL } from "../support/effort.ts";
@@ -251,7 +252,7 @@ test("subjects do not know what was forgotten", async () => {
         const forgotten = new Set(history.flatMap((one) => (one.kind === "forgetSession" ? [one.session] : [])));
         const store = await lived(join(folder, "agent.db"), history, new Set());
         // A session is not there to be forgotten where nobody has spoken in it, and then it may come later.
-        const isGone = (index: number): boolean => store.sessionIds({ prefix: `s${index}` }).length === 0;
+        const isGone = (index: number): boolean => sessionIds(store, { prefix: `s${index}` }).length === 0;
         const leftOut = new Set([...forgotten].filter(isGone));
         const never = await lived(join(folder, "never.db"), history, leftOut);
         expect(partition(store)).toEqual(partition(never));

@@ -94,7 +94,7 @@ test("any history with a remote embedder leaves a store that is whole", async ()
             else if ("pass" in one) now += one.pass;
             else if ("embed" in one) {
               weather = one.embed;
-              await store.embedPending();
+              await store.upkeep({ only: "vectors" });
             } else if ("reembed" in one) {
               weather = "good";
               const next = { ...embedder, id: one.reembed };
@@ -120,7 +120,7 @@ test("any history with a remote embedder leaves a store that is whole", async ()
           weather = "good";
           for (let attempt = 0; attempt < 12 && store.stats().pendingVectorCount > 0; attempt++) {
             store.session("s", given).append(user(`bread number ${attempt}`)); // so that others are taken
-            await store.embedPending();
+            await store.upkeep({ only: "vectors" });
             now += 3_600_000;
           }
           expect(store.stats().pendingVectorCount).toBe(0);

@@ -13,5 +13,5 @@ embedder.before = async ({ texts }) => {
 };
 const clock = (): number => Number(epochMs) + (Date.now() - Number(epochMs)) * 100;
 const store = openStore(path!, { embedder, clock });
-while ((await store.embedPending({ concurrency: 2 })).waiting > 0) await sleep(50);
+while ((await store.upkeep({ only: "vectors", concurrency: 2 })).waiting > 0) await sleep(50);
 store.close();

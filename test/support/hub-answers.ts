@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import type { Hub } from "../../src/hub/index.ts";
 import type { RecallOptions, Store } from "../../src/index.ts";
+import { sessionIds } from "../../src/session/aids/session-ids.ts";
 
 /** Fails unless a search of the hub gives what a search of the store gives. Returns how many hits there are. */
 export async function expectSameAnswer(
@@ -49,7 +50,7 @@ export function changed(
   store: Store,
   done: { kind: "rewind" | "undo" | "forgetMessage" | "forgetSession"; session: string; seq?: number; count?: number },
 ): boolean {
-  if (!store.sessionIds({ prefix: "" }).includes(done.session)) return false;
+  if (!sessionIds(store).includes(done.session)) return false;
   const opened = store.resume(done.session);
   try {
     if (done.kind === "rewind") {

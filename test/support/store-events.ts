@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { importRows } from "../../src/imports/import-rows.ts";
 import { type MessageInput, type OpenOptions, openStore, type Store } from "../../src/index.ts";
 import { allRows, inDatabase } from "./rows.ts";
 import { talk, user } from "./said.ts";
@@ -35,7 +36,7 @@ function elsewhere(path: string, count: number): void {
   const folder = dirname(path);
   const other = openForEvent(join(folder, `elsewhere-${count}.db`));
   other.session("moving", SETTINGS).append(talk(count));
-  writeFileSync(join(folder, "moved.rows"), [...other.exportRows()].map((line) => `${line}\n`).join(""));
+  writeFileSync(join(folder, "moved.rows"), [...other.export({ rows: true })].map((line) => `${line}\n`).join(""));
   other.close();
 }
 
@@ -104,11 +105,11 @@ const REFUSING: Pick<StoreEvent, "options" | "rowsOf"> = {
 export const STORE_EVENTS: Record<string, StoreEvent> = {
   "a session comes from another store": {
     prepare(store, path) {
-      for (const _ of store.exportRows({ sessions: [], ownIds: true }));
+      for (const _ of store.export({ rows: true, sessions: [], ownIds: true }));
       store.session("own", SETTINGS).append(talk(4));
       elsewhere(path, 8);
     },
-    happen: (store) => store.importRows(join(dirname(store.path), "moved.rows")),
+    happen: (store) => importRows(store, join(dirname(store.path), "moved.rows")),
   },
   "a session is made": {
     prepare: () => {},
@@ -119,7 +120,7 @@ export const STORE_EVENTS: Record<string, StoreEvent> = {
       await inSubjects(store);
       store.session("other", { ...SETTINGS, project: "q" });
     },
-    happen: (store) => store.mergeProjects("p", "q"),
+    happen: (store) => store.renameProject("p", "q", { merge: true }),
   },
   "a session gets other settings": {
     prepare: (store) => store.session("s", SETTINGS),
@@ -204,12 +205,12 @@ export const STORE_EVENTS: Record<string, StoreEvent> = {
   "vectors come": {
     ...REMOTE,
     prepare: (store) => store.session("s", SETTINGS).append(talk(5)),
-    happen: (store) => store.embedPending({ concurrency: 1 }),
+    happen: (store) => store.upkeep({ only: "vectors", concurrency: 1 }),
   },
   "an account is refused": {
     ...REFUSING,
     prepare: (store) => store.session("s", SETTINGS).append(talk(5)),
-    happen: (store) => store.embedPending({ concurrency: 1 }),
+    happen: (store) => store.upkeep({ only: "vectors", concurrency: 1 }),
   },
   "a session goes back": {
     prepare: (store) => store.session("s", SETTINGS).append(talk(24, 3)),
@@ -320,7 +321,7 @@ function forgetOnce(store: Store, sessionId: string, messageIds?: readonly numbe
     `SELECT count(*) AS isThere FROM messages WHERE session_id = '${sessionId}' AND id >= ${messageIds?.[0] ?? 0}
      AND id <= ${messageIds?.at(-1) ?? "id"}`,
   ) as [{ isThere: number }];
-  if (isThere === 0) store.erase();
+  if (isThere === 0) store.forget([]);
   else store.forget(sessionId, messageIds === undefined ? {} : { messageIds });
 }
 

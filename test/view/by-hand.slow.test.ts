@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openStore } from "../../src/index.ts";
+import { sessionIds } from "../../src/session/aids/session-ids.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { costing, scriptedSummarizer } from "../support/scripted-summarizer.ts";
 import { demoStore, hasChromium, type OpenView, openView } from "../support/view-page.ts";
@@ -533,7 +534,7 @@ describe.skipIf(!hasChromium)("by hand", () => {
     await page.keyboard.type((await page.locator("dialog .field code").textContent())!);
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: "Sessions" }).waitFor();
-    expect(store.sessionIds({ prefix: "acted-on" })).toEqual([]);
+    expect(sessionIds(store, { prefix: "acted-on" })).toEqual([]);
   });
 
   test("every state that the hand has led to is where its address leads", async () => {

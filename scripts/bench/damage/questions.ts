@@ -1,4 +1,5 @@
 import type { Store } from "../../../src/index.ts";
+import { sessionIds } from "../../../src/session/aids/session-ids.ts";
 
 /** A read of a store, and a name for it that says what it reads. */
 export interface Question {
@@ -27,7 +28,7 @@ export function questionsOf(store: Store): Question[] {
   const questions: Question[] = [
     { name: "sessions", ask: (from) => from.sessions() },
     { name: "sessions of a project", ask: (from) => from.sessions({ project: "grove", limit: 3 }) },
-    { name: "sessionIds", ask: (from) => from.sessionIds({ prefix: "" }) },
+    { name: "sessionIds", ask: (from) => sessionIds(from) },
     { name: "subjects", ask: (from) => from.subjects() },
     ...store.subjects().flatMap(({ subject }) => [
       { name: "subject", ask: (from: Store) => from.subject(subject) },
@@ -38,7 +39,7 @@ export function questionsOf(store: Store): Question[] {
     { name: "export", ask: (from) => [...from.export()] },
     {
       name: "export rows",
-      ask: (from) => [...from.exportRows({ sessions: ["ash", "cedar"] })].slice(0, -1).map(withoutVectors),
+      ask: (from) => [...from.export({ rows: true, sessions: ["ash", "cedar"] })].slice(0, -1).map(withoutVectors),
     },
     { name: "items", ask: (from) => from.items.list([]) },
     { name: "item", ask: (from) => from.items.get(["grove", "ash"], "state") },
@@ -73,7 +74,7 @@ export function questionsOf(store: Store): Question[] {
     }
     for (const { id: messageId, seq } of store.resume(id).messages()) {
       if (seq % 4 > 0) continue;
-      questions.push({ name: "find", ask: (from) => from.find(messageId) });
+      questions.push({ name: "expand message", ask: (from) => from.expand(messageId) });
       questions.push({ name: "expand step", ask: (from) => from.expand(messageId, { level: "step" }) });
     }
     for (const handle of earlierHandles(store, id)) {

@@ -54,7 +54,7 @@ export async function writeStore(path: string): Promise<void> {
   store.resume("ash").rewind({ toSeq: lastOfStep(store, "ash", 55) });
   now += 3 * 86_400_000; // the sessions are idle, so that their clusters settle and get subjects
   await store.upkeep();
-  for (const _ of store.exportRows({ sessions: ["cedar"] })); // gives the store its id
+  for (const _ of store.export({ rows: true, sessions: ["cedar"] })); // gives the store its id
   store.close();
 }
 

@@ -76,11 +76,15 @@ const STORE_CALLS: Record<
 > = {
   session: (random) => [random.pick(SESSION_IDS), { hotSize: 12, maxThemes: 3, title: "A title", project: "web" }],
   resume: (random) => [random.pick(SESSION_IDS)],
-  sessionIds: () => [{ prefix: "a", project: "web" }],
   projects: () => [],
-  renameProject: () => ["/srv/web", "site"],
-  mergeProjects: () => ["site", "web"],
-  sessions: () => [{ project: "web", sinceMs: 0, limit: 10, offset: 1 }],
+  renameProject: (random) => [
+    ...random.pick([
+      ["/srv/web", "site"],
+      ["site", "web"],
+    ]),
+    { merge: random.chance(0.5) },
+  ],
+  sessions: () => [{ prefix: "a", project: "web", sinceMs: 0, limit: 10, offset: 1 }],
   expand: (random) => [random.pick(TARGETS), { level: "step", limit: 5, offset: 0, project: "web" }],
   subjects: () => [{ project: "web", limit: 10 }],
   subject: () => ["subject:1", { limit: 10 }],
@@ -98,28 +102,37 @@ const STORE_CALLS: Record<
     },
   ],
   embedQuery: () => ["the deploy", {}],
-  find: (random) => [1 + random.below(300)],
   nearestRoots: (random) => [
     random.pick<unknown>(["the deploy", new Float32Array(384).fill(1)]),
     { k: 3, exact: true },
   ],
-  upkeep: () => [{}],
-  embedPending: () => [{ concurrency: 2, waitMsMax: 0, onProgress: noted }],
-  reembed: () => [{ embedder: hashingEmbedder, onProgress: noted }],
-  reembedEstimate: () => [hashingEmbedder],
+  upkeep: (random) => [
+    random.pick<unknown>([{}, { only: "vectors", concurrency: 2, waitMsMax: 0, onProgress: noted }]),
+  ],
+  reembed: (random) => [
+    random.pick<unknown>([
+      { embedder: hashingEmbedder, onProgress: noted },
+      { embedder: hashingEmbedder, dryRun: true },
+    ]),
+  ],
   atomically: (random) => [random.pick<unknown>([noted, async () => {}, () => Promise.reject(new Error("late"))])],
   query: (random) => [random.pick(SQL)],
   stats: () => [],
   verify: (random) => [{ rebuild: random.chance(0.2), onProgress: noted }],
   backup: () => ["backup.db", { overwrite: true, onProgress: noted }],
-  export: () => [{ sessions: ["a"], onUnreadable: noted }],
-  exportRows: (random) => [{ sessions: ["a"], ownIds: random.chance(0.1) }],
-  importRows: () => ["moved.rows"],
+  export: (random) => [
+    random.pick<unknown>([
+      { sessions: ["a"], onUnreadable: noted },
+      { rows: true, sessions: ["a"], ownIds: random.chance(0.1) },
+    ]),
+  ],
   doctor: () => [],
-  forget: (random) => [random.pick(SESSION_IDS), { messageIds: [1 + random.below(300)], dryRun: random.chance(0.3) }],
+  forget: (random) => [
+    random.pick<unknown>([...SESSION_IDS, []]),
+    { messageIds: [1 + random.below(300)], dryRun: random.chance(0.3) },
+  ],
   restore: (random) => [random.pick(SESSION_IDS), { messageIds: [1 + random.below(300)] }],
   exclude: (random) => [{ projects: [random.pick(SESSION_IDS)], remove: random.chance(0.5) }],
-  erase: () => [],
 };
 
 const ITEM_CALLS: Record<keyof Items, Arguments> = {

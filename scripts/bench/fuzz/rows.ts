@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { importRows } from "../../../src/imports/import-rows.ts";
 import { openStore, StoreError } from "../../../src/index.ts";
 import { checkVerified } from "./importers.ts";
 import { mutatedJson } from "./odd-json.ts";
@@ -17,7 +18,7 @@ export const rows: Target = {
       async feed(random) {
         writeFileSync(path, oddFile(whole, random));
         try {
-          store.importRows(path);
+          importRows(store, path);
         } catch (error) {
           if (!(error instanceof StoreError) || error.code === "STORE_CORRUPT") throw error;
         }
@@ -43,7 +44,7 @@ function linesOf(path: string): string[] {
   session.rewind({ toSeq: 21 });
   session.append({ role: "user", content: said(40) });
   store.forget("s", { messageIds: [5] });
-  const lines = [...store.exportRows()];
+  const lines = [...store.export({ rows: true })];
   store.close();
   return lines;
 }

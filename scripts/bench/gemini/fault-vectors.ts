@@ -26,14 +26,14 @@ export const vectorTrial: StartTrial = (server, path) => {
     fail: () =>
       inStore(async (store) => {
         store.session("s").append([user("the harbor lens is cracked"), user("bread wants an hour")]);
-        await store.embedPending();
+        await store.upkeep({ only: "vectors" });
         const [row] = store.query("SELECT error_code FROM vectors_pending WHERE error IS NOT NULL LIMIT 1");
         return row?.error_code as ErrorCode | undefined;
       }),
     heal: () => {
       nowMs += LATER_MS;
       return inStore(async (store) => {
-        const { embedded, waiting } = await store.embedPending();
+        const { embedded, waiting } = await store.upkeep({ only: "vectors" });
         return embedded === 2 && waiting === 0 && store.stats().pendingVectorCount === 0;
       });
     },

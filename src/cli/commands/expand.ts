@@ -1,5 +1,6 @@
 import { Option } from "commander";
 import { StoreError } from "../../core/errors.ts";
+import { sessionIds } from "../../session/aids/session-ids.ts";
 import { sessionNames } from "../../session/aids/session-name.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
@@ -46,7 +47,8 @@ export const expandCommand: Command<ExpandFlags> = {
       store,
       expansion.members.map(({ sessionId }) => sessionId),
     );
-    return { value: expansion, lines: expansionLines(expansion, target!, names, terminal) };
+    const { roots: _, ...value } = expansion;
+    return { value, lines: expansionLines(expansion, target!, names, terminal) };
   },
 };
 
@@ -55,7 +57,7 @@ function expand(store: Store, target: string, options: ExpandFlags): Expansion {
   try {
     return store.expand(target, options);
   } catch (error) {
-    if (!StoreError.is(error, "HANDLE_INVALID") || store.sessionIds({ prefix: target }).length === 0) throw error;
+    if (!StoreError.is(error, "HANDLE_INVALID") || sessionIds(store, { prefix: target }).length === 0) throw error;
     const hint = `That is a session: coppice show ${target}, or coppice forest ${target} for its handles`;
     throw new Failure(error.code, error.message, { hint, cause: error });
   }

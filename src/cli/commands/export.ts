@@ -64,7 +64,7 @@ export const exportCommand: Command<ExportFlags> = {
       throw new Failure("USAGE_INVALID", "--own-ids needs --rows.", { hint: "Other formats leave ids out." });
     }
     if (rows) {
-      const lines = store.exportRows({ ownIds, ...(sessions.length > 0 && { sessions }) });
+      const lines = store.export({ rows: true, ownIds, ...(sessions.length > 0 && { sessions }) });
       return json ? { elements: parsed(lines), lines: [] } : { lines };
     }
     const exported = store.export({ onUnreadable, ...(sessions.length > 0 && { sessions }) });

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option } from "commander";
 import { StoreError } from "../../core/errors.ts";
+import { sessionIds } from "../../session/aids/session-ids.ts";
 import type { Store } from "../../session/store.ts";
 import { askToAgree } from "../agreement.ts";
 import type { Command, Output } from "../command.ts";
@@ -117,8 +118,8 @@ function sessionsOf(store: Store, typed: readonly string[], { project, since, un
     throw new Failure("USAGE_INVALID", "Forget what? No session was named.", { hint });
   }
   const named = typed.map((one) => findSession(store, one).id);
-  if (project === undefined) return typed.length > 0 ? named : store.sessionIds({ prefix: "" });
-  return [...new Set([...named, ...store.sessionIds({ prefix: "", project: findProject(store, project) })])];
+  if (project === undefined) return typed.length > 0 ? named : sessionIds(store);
+  return [...new Set([...named, ...sessionIds(store, { project: findProject(store, project) })])];
 }
 
 function nameOf(ids: readonly string[]): string {
@@ -190,7 +191,7 @@ function* commandsFor(related: NonNullable<ForgetReport["related"]>): Generator<
 /** Says what a search of the file has found. */
 function* foundLines({ erased, stillIn }: ForgetReport): Generator<string> {
   if (!erased) {
-    yield "Another process is reading, or the disk is full, so free space in the file still holds them. Run the command again to erase them, or call `store.erase()`.";
+    yield "Another process is reading, or the disk is full, so free space in the file still holds them. Run the command again to erase them, or call `store.forget([])`.";
   } else if (stillIn === null) {
     yield "The messages were damaged, so the file was not searched for what is left of them.";
   } else if (stillIn.length === 0) {

@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import { sessionIds } from "../../session/aids/session-ids.ts";
 import { agentCommand } from "../agent-command.ts";
 import type { Command } from "../command.ts";
 import { cutToWidth } from "../screen/display-width.ts";
@@ -28,7 +29,7 @@ export const homeCommand: Command = {
     }
     const { RECAP_MS_DEFAULT } = await import("../../session/aids/recap.ts");
     const store = (await loadStores()).openToRead();
-    const sessionCount = store.sessionIds({ prefix: "" }).length;
+    const sessionCount = sessionIds(store).length;
     const [last] = lastSessions(store);
     const sinceMs = (last?.updatedAtMs ?? 0) - RECAP_MS_DEFAULT;
     const topics = last === undefined ? [] : store.recap({ sinceMs, limit: OPEN_ENDS_MAX, linesMax: 1 }).topics;

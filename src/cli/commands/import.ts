@@ -119,8 +119,9 @@ const ROWS_COLUMNS: readonly Column<ImportedRows>[] = [
   { header: "New", value: ({ newCount }) => newCount },
 ];
 
-function importedRows(store: Store, paths: readonly string[], terminal: Terminal): Output {
-  const sessions = paths.flatMap((path) => store.importRows(path));
+async function importedRows(store: Store, paths: readonly string[], terminal: Terminal): Promise<Output> {
+  const { importRows } = await import("../../imports/import-rows.ts");
+  const sessions = paths.flatMap((path) => importRows(store, path));
   for (const { sessionId, notes } of sessions)
     for (const note of notes) terminal.note(oneLine(`${sessionId}: ${note}`));
   const refused = sessions.flatMap(({ error }) => error ?? []);

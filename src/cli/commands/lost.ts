@@ -2,6 +2,7 @@ import { Option } from "commander";
 import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
 import { projectAt } from "../../core/project.ts";
 import type { Lost } from "../../session/aids/lost.ts";
+import { sessionIds } from "../../session/aids/session-ids.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { messageTyped, wholeNumberOption } from "../options.ts";
@@ -59,7 +60,7 @@ export const lostCommand: Command<LostFlags> = {
 /** Returns the project of the folder that the command runs in; undefined if the store has no session of it. */
 function projectHere(store: Store): string | undefined {
   const here = projectAt(process.cwd());
-  return here !== undefined && store.sessionIds({ prefix: "", project: here }).length > 0 ? here : undefined;
+  return here !== undefined && sessionIds(store, { project: here }).length > 0 ? here : undefined;
 }
 
 function* lostLines(lost: Lost | undefined, store: Store, none: string, terminal: Terminal): Generator<string> {

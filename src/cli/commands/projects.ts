@@ -36,7 +36,7 @@ const mergeCommand: Command = {
 
   async run({ args: [from, into], loadStores, terminal }) {
     const store = (await loadStores()).openToWrite({ mustExist: true });
-    store.mergeProjects(projectMeant(store, from!), projectMeant(store, into!));
+    store.renameProject(projectMeant(store, from!), projectMeant(store, into!), { merge: true });
     return listed(store, terminal);
   },
 };

@@ -2,6 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { Option } from "commander";
 import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
 import type { Hub, HubSession } from "../../hub/hub.ts";
+import { sessionIds } from "../../session/aids/session-ids.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
@@ -84,7 +85,7 @@ export const pullCommand: Command<PullFlags> = {
 
 /** Returns the id that begins as typed. If the hub or the store has a session with exactly this id, it is meant. */
 async function idOnHub(hub: Hub, store: Store, typed: string, only: { project?: string }): Promise<string> {
-  if (store.sessionIds({ prefix: typed }).includes(typed)) return typed;
+  if (sessionIds(store, { prefix: typed }).includes(typed)) return typed;
   const ids = (await hub.sessions({ ...only, limit: PAGE_LIMIT_MAX })).map(({ sessionId }) => sessionId);
   const found = [...new Set(ids.filter((id) => id.startsWith(typed)))];
   if (found.length === 1) return found[0]!;

@@ -1,14 +1,11 @@
 import { Option } from "commander";
-import type { Store } from "../../session/store.ts";
+import type { ReembedEstimate, ReembedResult, Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { interruptible } from "../interruption.ts";
 import { wholeNumberOption } from "../options.ts";
 import { progressOf } from "../screen/progress.ts";
 import { formatCount, formatNumber } from "../screen/text.ts";
-
-type Estimate = ReturnType<Store["reembedEstimate"]>;
-type Result = Awaited<ReturnType<Store["reembed"]>>;
 
 interface ReembedFlags {
   embedder?: string;
@@ -45,7 +42,7 @@ export const reembedCommand: Command<ReembedFlags> = {
     const embedder = isKept
       ? embedderWithId(inUse, { keyless: dryRun })
       : embedderNamed(name ?? inUse ?? "hashing", dimension, { keyless: dryRun });
-    const estimate = store.reembedEstimate(embedder);
+    const estimate = await store.reembed({ embedder, dryRun: true });
     const { internalsOf } = await import("../../session/opened-store.ts"); // loaded by now
     const measure = () => internalsOf(store).measuredSimilarity(embedder);
     if (dryRun) {
@@ -91,7 +88,7 @@ function embedderInUse(store: Store): string | undefined {
   return generation && String(generation.embedder_id);
 }
 
-function* estimateLines(estimate: Estimate): Generator<string> {
+function* estimateLines(estimate: ReembedEstimate): Generator<string> {
   const { from, to, sentTo, messageCount, toEmbedCount, summarizedClusterCount } = estimate;
   yield `From ${from} to ${to}.`;
   if (sentTo !== undefined) yield `The texts leave the machine: they are sent to ${sentTo}.`;
@@ -100,13 +97,13 @@ function* estimateLines(estimate: Estimate): Generator<string> {
   yield `${formatCount(summarizedClusterCount, "cluster")} with a summary; those whose messages change would be summarized again.`;
 }
 
-function costText({ tokenCount, costUsd }: Estimate): string {
+function costText({ tokenCount, costUsd }: ReembedEstimate): string {
   const tokens = `about ${formatCount(tokenCount, "token")}`;
   if (costUsd === undefined) return `${tokens}, at an unknown price`;
   return costUsd === 0 ? tokens : `${tokens}, about ${costUsd.toFixed(2)} US dollars`;
 }
 
-function resultLine({ reembedded, to, embeddedCount, carriedSummaryCount }: Result): string {
+function resultLine({ reembedded, to, embeddedCount, carriedSummaryCount }: ReembedResult): string {
   if (!reembedded) return `Nothing to do: the forest is grown with ${to}, and every message in it has a vector.`;
   const kept = formatCount(carriedSummaryCount, "summary", "summaries");
   return `The forest is grown with ${to}: ${formatCount(embeddedCount, "message")} embedded, ${kept} kept.`;

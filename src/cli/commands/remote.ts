@@ -2,6 +2,7 @@ import { Option } from "commander";
 import { StoreError } from "../../core/errors.ts";
 import type { Remote } from "../../hub/remote.ts";
 import { projectMeant } from "../../session/aids/project-meant.ts";
+import { sessionIds } from "../../session/aids/session-ids.ts";
 import type { Command, Output } from "../command.ts";
 import { repeatableOption } from "../options.ts";
 import type { Terminal } from "../screen/terminal.ts";
@@ -31,7 +32,7 @@ export const addCommand: Command<RemoteFlags> = {
     const { addRemote, namesOnHub } = await import("../../hub/remote.ts");
     const store = (await loadStores()).openToWrite();
     const meant = projects.map((typed) => projectMeant(store, typed));
-    for (const project of meant.filter((one) => store.sessionIds({ prefix: "", project: one }).length === 0))
+    for (const project of meant.filter((one) => sessionIds(store, { project: one }).length === 0))
       terminal.hint(
         `This store has no session of ${oneLine(project)} to push: \`coppice projects\` lists its projects, and \`coppice hub pull\` the sessions of the hub.`,
       );

@@ -78,8 +78,9 @@ export const rewindCommand: Command<RewindFlags> = {
 };
 
 function seqOf(store: Store, { id }: Session, messageId: number): number {
-  const { sessionId, seq } = store.find(messageId);
-  if (sessionId === id) return seq;
+  const { members } = store.expand(messageId, { level: "step" });
+  const message = members.find((member) => member.id === messageId);
+  if (message?.sessionId === id) return message.seq;
   const hint = `\`coppice show ${id}\` lists its messages.`;
   throw new Failure("MESSAGE_NOT_FOUND", `${messageHandle(messageId)} is not a message of session ${id}.`, { hint });
 }

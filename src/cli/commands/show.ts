@@ -3,6 +3,7 @@ import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
 import type { Message } from "../../core/message.ts";
 import { beganAtMs } from "../../session/aids/began-at.ts";
 import { projectNamer } from "../../session/aids/project-meant.ts";
+import { sessionIds } from "../../session/aids/session-ids.ts";
 import type { Session } from "../../session/session.ts";
 import { agentCommand } from "../agent-command.ts";
 import type { Command } from "../command.ts";
@@ -61,7 +62,7 @@ export const showCommand: Command<ShowFlags> = {
         messages,
         options,
         terminal,
-        shortIds(store.sessionIds({ prefix: "" }))(session.id),
+        shortIds(sessionIds(store))(session.id),
       ),
     };
   },

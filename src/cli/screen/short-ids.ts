@@ -1,3 +1,4 @@
+import { sessionIds } from "../../session/aids/session-ids.ts";
 import type { Store } from "../../session/store.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -31,7 +32,7 @@ export function shortIds(ids: readonly string[]): (id: string) => string {
 
 /** Returns how a terminal shows the ids of the store's sessions. A pipe gets them whole. */
 export function idsShown(store: Store, terminal: Terminal): (id: string) => string {
-  return terminal.width === undefined ? (id) => id : shortIds(store.sessionIds({ prefix: "" }));
+  return terminal.width === undefined ? (id) => id : shortIds(sessionIds(store));
 }
 
 /** Returns the index of the first of sorted texts that is not before a text. */

@@ -1,5 +1,5 @@
 import { StoreError } from "../../core/errors.ts";
-import { sessionIdsWithPrefix } from "../../session/aids/session-ids-with-prefix.ts";
+import { sessionIds, sessionIdsWithPrefix } from "../../session/aids/session-ids.ts";
 import type { Session } from "../../session/session.ts";
 import type { Store } from "../../session/store.ts";
 import { Failure } from "../failure.ts";
@@ -57,7 +57,7 @@ function notFound(store: Store, typed: string, cause: StoreError): Failure {
     const hint = "Import one with `coppice import <path>`, or begin one with `coppice chat`.";
     return new Failure(cause.code, "The store has no sessions yet.", { hint, cause });
   }
-  const best = nearest(typed, store.sessionIds({ prefix: "" }));
+  const best = nearest(typed, sessionIds(store));
   let hint = "`coppice sessions` lists them.";
   if (HANDLE.test(typed)) hint = `That is a handle: coppice expand ${typed}`;
   else if (best !== undefined) hint = `Did you mean ${best}? ${hint}`;

@@ -5,6 +5,7 @@ import { minuteOf } from "../../core/times.ts";
 import { SESSIONS_INPUT, SESSIONS_LIMIT_DEFAULT, SUBJECTS_INPUT } from "../../session/aids/inputs.ts";
 import { projectNamer } from "../../session/aids/project-meant.ts";
 import { type PageItem, pageLength, pageOf, RECORD_NOTE } from "../../session/aids/result-pages.ts";
+import { sessionIds } from "../../session/aids/session-ids.ts";
 import { SUBJECTS_LIMIT_DEFAULT } from "../../session/aids/subjects.ts";
 import type { Store } from "../../session/store.ts";
 import { PAGE, pageFacts, restOfList, type Tool } from "../tool.ts";
@@ -47,7 +48,7 @@ export const listSessions: Tool<z.infer<typeof SESSIONS_INPUT>, z.infer<typeof S
       const scope = inProject(store, call, project);
       return {
         wanted: store.sessions({ ...scope, ...page, hidden: false, onUnreadable: noteIn(damaged) }),
-        count: store.sessionIds({ prefix: "", ...scope, hidden: false }).length,
+        count: sessionIds(store, { ...scope, hidden: false }).length,
         projectOf: projectNamer(store),
       };
     });

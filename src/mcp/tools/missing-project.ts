@@ -1,6 +1,7 @@
 import { visibleText } from "../../core/markup.ts";
 import { isPath } from "../../core/project.ts";
 import { projectMeant } from "../../session/aids/project-meant.ts";
+import { sessionIds } from "../../session/aids/session-ids.ts";
 import type { Store } from "../../session/store.ts";
 import type { ToolCall } from "../tool.ts";
 
@@ -21,7 +22,7 @@ export function missingProject(
   given: string | undefined,
 ): string | undefined {
   const { project } = inProject(store, call, given);
-  if (project === undefined || store.sessionIds({ prefix: "", project }).length > 0) return undefined;
+  if (project === undefined || sessionIds(store, { project }).length > 0) return undefined;
   if (call.project === undefined) return `${noSessionOf(given!)} list_sessions names the projects.`;
   // A server of one project names no other one.
   return (

@@ -1,6 +1,7 @@
 import { rankedFiles, saidLines } from "../../context/continuity/noted-lines.ts";
 import { mayBeNote } from "../../core/artifacts.ts";
 import { compactionNote } from "../../core/compaction.ts";
+import type { Message } from "../../core/message.ts";
 import { baseName } from "../../core/working-set.ts";
 import { commitmentsIn, notTakenBack } from "../../models/commitments.ts";
 import { oneLine, plainText } from "../../models/lines.ts";
@@ -106,11 +107,11 @@ export interface LostOptions {
 export function lostOf(
   reader: QuickReader,
   sessionId: string,
-  { of, limit }: { of?: { messageId: number; seq: number } | undefined; limit: number },
+  { of, limit }: { of?: Pick<Message, "id" | "seq"> | undefined; limit: number },
 ): Lost | undefined {
   const seqEnd = of === undefined ? undefined : of.seq + SUMMARIES_MAX;
   const runs = runsIn(reader.compactSummaries(sessionId, 2 * SUMMARIES_MAX, seqEnd));
-  const isMeant = ({ id }: NotableMessage): boolean => of === undefined || id === of.messageId;
+  const isMeant = ({ id }: NotableMessage): boolean => of === undefined || id === of.id;
   const index = runs.findLastIndex((run) => run.some(isMeant));
   const summary = runs[index];
   if (summary === undefined) return undefined;

@@ -89,7 +89,7 @@ export interface Fix {
   /** The error, without what differs each time it occurs. */
   error: string;
   sessionId: string;
-  /** The call that failed, and the first one that succeeded after it. `expand` and `find` accept both. */
+  /** The call that failed, and the first one that succeeded after it. `expand` accepts both. */
   failedMessageId: number;
   curedMessageId: number;
   atMs: number;

@@ -2,7 +2,7 @@ import { StoreError } from "../../core/errors.ts";
 import type { SessionOptions } from "../../core/options.ts";
 import type { Session } from "../session.ts";
 import type { Store } from "../store.ts";
-import { sessionIdsWithPrefix } from "./session-ids-with-prefix.ts";
+import { sessionIds, sessionIdsWithPrefix } from "./session-ids.ts";
 
 /** An error lists at most this many sessions. */
 const NAMED_MAX = 8;
@@ -16,7 +16,7 @@ const NAMED_MAX = 8;
 export function visibleSession(store: Store, sessionId: string, project: string | undefined): Session {
   try {
     const session = store.resume(sessionId);
-    if (project === undefined || store.sessionIds({ prefix: sessionId, project }).includes(sessionId)) return session;
+    if (project === undefined || sessionIds(store, { prefix: sessionId, project }).includes(sessionId)) return session;
   } catch (error) {
     if (!StoreError.is(error, "SESSION_NOT_FOUND")) throw error;
   }
@@ -36,8 +36,7 @@ export function visibleSession(store: Store, sessionId: string, project: string 
  */
 export function writableSession(store: Store, id: string, options: SessionOptions, only: string | undefined): Session {
   if (only === undefined) return store.session(id, options);
-  const isAmong = (project?: string): boolean =>
-    store.sessionIds({ prefix: id, ...(project !== undefined && { project }) }).includes(id);
+  const isAmong = (project?: string): boolean => sessionIds(store, { prefix: id, project }).includes(id);
   if (isAmong() && !isAmong(only)) {
     const expected = "a new id, or the id of a visible session";
     throw new StoreError("OPTION_INVALID", { option: "sessionId", expected, actual: id });

@@ -8,7 +8,7 @@ import { openTasksIn } from "../../models/statements.ts";
 import type { ClusterRow, NotableMessage, Repositories } from "../../store/index.ts";
 import type { TolerantReader } from "./tolerant-reader.ts";
 
-/** A line that is quoted from a message. `expand` and `find` accept its `messageId`. */
+/** A line that is quoted from a message. `expand` accepts its `messageId`. */
 export interface WorkLine {
   text: string;
   sessionId: string;

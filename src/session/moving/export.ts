@@ -72,6 +72,7 @@ export interface ExportedItem {
 export type ExportLine = ExportedSession | ExportedMessage | ExportedEntry | ExportedItem;
 
 export interface ExportOptions {
+  rows?: false;
   /** The ids of the sessions; by default all. Items that belong to none of these are then left out. */
   sessions?: readonly string[];
   /** Called for each session, message and item that cannot be read. Without this function, the first of them throws. */

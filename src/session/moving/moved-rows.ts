@@ -33,6 +33,7 @@ const CHUNK_BYTES = 1 << 20;
 const LINE_BYTES_MAX = 500_000_000;
 
 export interface ExportRowsOptions {
+  rows: true;
   /** The ids of the sessions; by default all. */
   sessions?: readonly string[];
   /**
@@ -73,7 +74,7 @@ export const WRITE_TERMS: WriteRowsTerms = {
  *
  * @throws {StoreError} `SESSION_NOT_FOUND`, `STORE_CORRUPT`; `SESSION_SHARED` for a fork, before the first line.
  */
-export function* rowLines(repositories: Repositories, options: ExportRowsOptions): Generator<string> {
+export function* rowLines(repositories: Repositories, options: Omit<ExportRowsOptions, "rows">): Generator<string> {
   const { database } = repositories;
   const asked = sessionsInOrder(repositories, options).map(({ id }) => id);
   database.read(() => {
@@ -81,7 +82,7 @@ export function* rowLines(repositories: Repositories, options: ExportRowsOptions
     for (const id of asked) movable(repositories, id);
   });
   const storeId = storeIdOf(repositories);
-  if (options.ownIds) database.write("exportRows", () => useOwnIds(repositories));
+  if (options.ownIds) database.write("export", () => useOwnIds(repositories));
   const digest = createHash("sha256");
   const next = (line: string): string => {
     digest.update(line).update("\n");

@@ -56,7 +56,8 @@ export function renameProject(repositories: Repositories, project: string, name:
     const isTaken = [...namesOfProjects(repositories)].some(([other, its]) => its === name && other !== project);
     if (isTaken || isPath(name)) {
       const expected = "a name that no other project has, and no path";
-      throw new StoreError("OPTION_INVALID", { option: "name", expected, actual: name });
+      const fix = "To make one project of the two, pass `{ merge: true }`, or run `coppice projects merge`.";
+      throw new StoreError("OPTION_INVALID", { option: "name", expected, actual: name, ...(isTaken && { fix }) });
     }
     setNotes(repositories, { ...notes, names: new Map([...notes.names, [project, name]]) });
   });
@@ -69,14 +70,14 @@ export function renameProject(repositories: Repositories, project: string, name:
  */
 export function mergeProjects(repositories: Repositories, from: string, into: string): void {
   const { database, sessions } = repositories;
-  database.write("mergeProjects", () => {
+  database.write("renameProject", () => {
     const notes = projectNotesOf(repositories);
     const [old, kept] = [projectNow(repositories, from), projectNow(repositories, into)];
     if (old === kept) {
       const expected = "another project: the two are one already";
-      throw new StoreError("OPTION_INVALID", { option: "into", expected, actual: into });
+      throw new StoreError("OPTION_INVALID", { option: "name", expected, actual: into });
     }
-    for (const [option, project] of Object.entries({ from: old, into: kept })) {
+    for (const [option, project] of Object.entries({ project: old, name: kept })) {
       // A mistyped name must not take all sessions of a project.
       if (isPath(project) || sessions.idsOfProject(project).length > 0) continue;
       const expected = "a folder, or a project that has sessions";

@@ -62,7 +62,7 @@ function vectorFinding({ database: { client }, pendingVectors }: Repositories): 
   const text = `${counted(pendingVectorCount, "message")} ${pendingVectorCount === 1 ? "waits" : "wait"} for a vector${since}; for ${failedVectorCount} the last try failed.${failure}`;
   if (pendingVectorCount === 0) return ok("vectors", text);
   const fix =
-    "`await store.embedPending()`, with the embedder of the store. Until then, searches find them by their words only.";
+    "`await store.upkeep({ only: 'vectors' })`, with the embedder of the store. Until then, searches find them by their words only.";
   return advice("vectors", text, fix);
 }
 

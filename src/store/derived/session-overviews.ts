@@ -3,7 +3,7 @@ import { HIDDEN, tagNamespace } from "../../core/tags.ts";
 import type { GrowingTheme } from "../../forest/growing-forest.ts";
 import type { ItemRepository } from "../facts/items.ts";
 import { IS_SESSION, PathReader, type PathRepository, type Piece } from "../facts/paths.ts";
-import { SESSION, type SessionRow, timeOf } from "../facts/sessions.ts";
+import { LAST_CHARACTER, SESSION, type SessionRow, timeOf } from "../facts/sessions.ts";
 import type { StoreDatabase } from "../file/open.ts";
 import { MESSAGE } from "../sql/message-columns.ts";
 import type { RowOf } from "../sql/statement.ts";
@@ -45,6 +45,8 @@ export interface SessionOverview {
 
 /** Filters and pages a list of sessions. */
 export interface SessionsOptions {
+  /** Only sessions whose own or external id begins with this. */
+  prefix?: string;
   /** Only sessions of this project. */
   project?: string;
   /** Only sessions whose newest message is of this time or later, in Unix milliseconds. */
@@ -86,6 +88,9 @@ const OPENING_CHARS = 200;
 
 type Page = {
   project: string | null;
+  /** The beginning of an id, and the end of the ids that begin so. */
+  prefix: string | null;
+  prefixEnd: string | null;
   id: string | null;
   sinceMs: number | null;
   untilMs: number | null;
@@ -99,6 +104,7 @@ type Page = {
 const PAGE = `page AS MATERIALIZED (
   SELECT s.*, coalesce(${timeOf("DESC")}, s.created_at_ms) AS updated_at_ms FROM sessions s
   WHERE (@project IS NULL OR s.project = @project) AND (@id IS NULL OR s.id = @id)
+    AND (@prefix IS NULL OR s.id >= @prefix AND s.id < @prefixEnd OR s.external_id >= @prefix AND s.external_id < @prefixEnd)
     AND (@sinceMs IS NULL OR updated_at_ms >= @sinceMs)
     AND (@untilMs IS NULL OR coalesce(${timeOf("ASC")}, s.created_at_ms) <= @untilMs) AND s.${IS_SESSION}
     AND (@tag IS NULL OR EXISTS (SELECT 1 FROM items WHERE namespace = @tag AND key = s.id))
@@ -242,10 +248,12 @@ function sumOf<K extends string>(rows: readonly Record<K, number>[], key: K): nu
   return rows.reduce((sum, row) => sum + row[key], 0);
 }
 
-function pageOf({ project, sinceMs, tag, hidden = true, limit = ALL, offset = 0 }: SessionsOptions): Page {
+function pageOf({ prefix, project, sinceMs, tag, hidden = true, limit = ALL, offset = 0 }: SessionsOptions): Page {
+  const prefixes = { prefix: prefix ?? null, prefixEnd: prefix === undefined ? null : prefix + LAST_CHARACTER };
   const tags = {
     tag: tag === undefined ? null : JSON.stringify(tagNamespace(tag)),
     notTag: hidden ? null : JSON.stringify(tagNamespace(HIDDEN)),
   };
-  return { project: project ?? null, id: null, sinceMs: sinceMs ?? null, untilMs: null, ...tags, limit, offset };
+  const chosen = { project: project ?? null, id: null, ...prefixes, sinceMs: sinceMs ?? null, untilMs: null, ...tags };
+  return { ...chosen, limit, offset };
 }

@@ -44,7 +44,7 @@ interface BranchPlace {
 }
 
 /** UTF-8 sorts this character after all others. */
-const LAST_CHARACTER = "\u{10ffff}";
+export const LAST_CHARACTER = "\u{10ffff}";
 
 /** SQL: the time of the first or the last message of the session `s`; NULL if it has none. */
 export const timeOf = (order: "ASC" | "DESC"): string =>

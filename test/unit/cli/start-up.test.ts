@@ -48,8 +48,8 @@ test("the command line loads neither the store nor zod nor the importers before 
   expect(loaded).toContain("cli/commands/recall.ts");
   expect(packagesOf(loaded)).toEqual(["commander"]);
   expect([...loaded].filter((name) => /^(store|session|importers|imports|models|mcp)\//.test(name))).toEqual([
+    "session/aids/session-ids.ts",
     "importers/formats.ts",
-    "session/aids/session-ids-with-prefix.ts",
     "session/aids/project-meant.ts",
     "session/aids/answers-first.ts",
     "session/aids/recall-notes.ts",

@@ -37,7 +37,7 @@ test("only what was said in the project's folder is told, and what the user has 
   expect(told("/none/web/.claude/worktrees/fox")).toEqual([true, true]);
   for (const cwd of ["/other/web", "/none", "/none/webs", "web"]) expect(told(cwd), cwd).toEqual([false, false]);
   const store = openedStore(path);
-  store.mergeProjects("/none/web", "/now/web");
+  store.renameProject("/none/web", "/now/web", { merge: true });
   store.close();
   for (const cwd of ["/none/web", "/now/web"]) expect(told(cwd), cwd).toEqual([true, true]);
   expect(told("/other/web")).toEqual([false, false]);
@@ -46,7 +46,7 @@ test("only what was said in the project's folder is told, and what the user has 
 test("nothing is told if the notes on merged projects are damaged", () => {
   const path = storeOf({ bergen: [ASKED, DECIDED] });
   const store = openedStore(path);
-  store.mergeProjects("/gone/web", "/none/web");
+  store.renameProject("/gone/web", "/none/web", { merge: true });
   store.close();
   const sql = "UPDATE store_settings SET value = replace(value, '/gone/web', '/evil/web') WHERE name = 'projects'";
   inDatabase(path, (database) => database.exec(sql));

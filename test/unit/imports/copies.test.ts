@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { BATCH_MESSAGES_MAX } from "../../../src/core/limits.ts";
+import { importRows } from "../../../src/imports/import-rows.ts";
 import type { Store } from "../../../src/index.ts";
 import { type Said, sessionIdOf, uuidOf, writeTranscript } from "../../support/claude-lines.ts";
 import { openedStore, temporaryFolder, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
@@ -25,7 +26,7 @@ function bytesHold(path: string, text: string): boolean {
 /** A store with a conversation, a resumed copy of it that goes on, and another one in which "yes" was typed, too. */
 async function resumed(path = temporaryPath()): Promise<{ store: Store; folder: string; copy: string }> {
   const [store, folder] = [openedStore(path), temporaryFolder()];
-  [...store.exportRows({ ownIds: true })]; // other stores can take its rows
+  [...store.export({ rows: true, ownIds: true })]; // other stores can take its rows
   const copy = join(folder, `${COPY}.jsonl`);
   writeTranscript(copy, COPY, [...TALK, PAINT]);
   writeTranscript(join(folder, `${OTHER}.jsonl`), OTHER, [
@@ -138,19 +139,19 @@ describe("a forgotten session", () => {
   test("stays out of rows of another store that has a copy", async () => {
     const { store: from } = await resumed();
     const path = join(temporaryFolder(), "rows.jsonl");
-    const write = (sessions: string[]) => writeFileSync(path, [...from.exportRows({ sessions })].join("\n"));
+    const write = (sessions: string[]) => writeFileSync(path, [...from.export({ rows: true, sessions })].join("\n"));
     const [store, folder] = [temporaryStore(), temporaryFolder()];
     await bring(store, writeTranscript(join(folder, "x.jsonl"), sessionIdOf(9), TALK));
     store.forget(sessionIdOf(9));
     write([COPY, FIRST]);
-    const [copy, whole] = store.importRows(path).sort((left, right) => right.newCount - left.newCount);
+    const [copy, whole] = importRows(store, path).sort((left, right) => right.newCount - left.newCount);
     expect(copy).toMatchObject({ sessionId: COPY, outcome: "new", newCount: 1, forgottenCount: 4 });
     expect(whole).toMatchObject({ sessionId: FIRST, outcome: "refused", error: { code: "SESSION_FORGOTTEN" } });
     expect(textsOf(store, COPY)).toEqual([PAINT.text]);
     expect(bytesHold(store.path, "marzipan-71")).toBe(false);
     expect(store.verify().problems).toEqual([]);
     write([COPY]);
-    expect(store.importRows(path)).toMatchObject([{ outcome: "known" }]);
+    expect(importRows(store, path)).toMatchObject([{ outcome: "known" }]);
   });
 
   test("stays out of another session to which a program appends its messages by their ids", async () => {

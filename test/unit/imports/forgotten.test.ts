@@ -6,6 +6,7 @@ import { parseMessage } from "../../../src/core/message.ts";
 import type { Importer } from "../../../src/importers/importer.ts";
 import { ImportRun } from "../../../src/imports/import-run.ts";
 import type { Store } from "../../../src/index.ts";
+import { sessionIds } from "../../../src/session/aids/session-ids.ts";
 import { internalsOf } from "../../../src/session/opened-store.ts";
 import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
 import { bring, fileOf, jsonLines, put } from "../importers/read.ts";
@@ -149,7 +150,7 @@ describe("what was forgotten", () => {
       newCount: 3,
       forgottenCount: 3,
     });
-    expect(store.sessionIds({ prefix: "" })).toEqual(["b"]);
+    expect(sessionIds(store)).toEqual(["b"]);
   });
 
   test("stays out of a copy whose second message comes in another batch", async () => {
@@ -166,7 +167,7 @@ describe("what was forgotten", () => {
       newCount: BATCH_MESSAGES_MAX - 1,
       forgottenCount: 4,
     });
-    expect(store.sessionIds({ prefix: "" })).toEqual(["other"]);
+    expect(sessionIds(store)).toEqual(["other"]);
   });
 
   test("stays out of an import that was reading the session meanwhile", async () => {
@@ -202,7 +203,7 @@ describe("what was forgotten", () => {
     store.forget("s");
     const grown = [...said, { session: "known", role: "user", id: "b", content: "two" }, ...child("new")];
     expect(await read(...grown)).toMatchObject({ newCount: 1, knownCount: 1, forgottenCount: 2 });
-    expect(store.sessionIds({ prefix: "" })).toEqual(["known"]);
+    expect(sessionIds(store)).toEqual(["known"]);
   });
 
   test("stays out of an import of an older export, which brings it to the end after it was restored", async () => {

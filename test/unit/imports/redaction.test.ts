@@ -5,6 +5,7 @@ import { Redactor } from "../../../src/imports/redaction/redact.ts";
 import { secretsIn } from "../../../src/imports/redaction/secrets.ts";
 import { forgetSecrets, storedSecrets } from "../../../src/imports/stored-secrets.ts";
 import type { Store } from "../../../src/index.ts";
+import { sessionIds } from "../../../src/session/aids/session-ids.ts";
 import { expectLinearTime } from "../../support/processor-time.ts";
 import { randomLooking, SECRETS } from "../../support/secrets.ts";
 import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
@@ -273,14 +274,14 @@ describe("an import", () => {
     file(folder, "c.jsonl", [say("e")]);
     const exclude = { projects: ["client"], paths: ["/work/secret", join(folder, "c.jsonl")] };
     expect(await bring(store, folder, { exclude })).toMatchObject({ newCount: 2, excludedCount: 3 });
-    expect(store.sessionIds({ prefix: "" })).toEqual(["b", "d"]);
+    expect(sessionIds(store)).toEqual(["b", "d"]);
 
     expect(store.exclude()).toEqual({ paths: [], projects: [] });
     expect(store.exclude(exclude)).toEqual({ ...exclude, paths: exclude.paths.toSorted() });
     expect(await bring(store, folder)).toMatchObject({ newCount: 0, knownCount: 2, excludedCount: 3 });
     store.exclude({ paths: ["/work/secret"], remove: true });
     expect(await bring(store, folder)).toMatchObject({ newCount: 1, excludedCount: 2 });
-    expect(store.sessionIds({ prefix: "" })).toEqual(["b", "c", "d"]);
+    expect(sessionIds(store)).toEqual(["b", "c", "d"]);
   });
 });
 

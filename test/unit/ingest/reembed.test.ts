@@ -212,7 +212,9 @@ describe("summaries", () => {
     expect(await store.session("a").resolveDirty()).toMatchObject({ resolved: 0 });
     const shown = store.query("SELECT id, text FROM summaries WHERE shown_from IS NOT NULL AND shown_until IS NULL");
     expect(shown.length).toBeGreaterThan(1);
-    expect(store.reembedEstimate(renamedEmbedder)).toMatchObject({ summarizedClusterCount: shown.length });
+    expect(await store.reembed({ embedder: renamedEmbedder, dryRun: true })).toMatchObject({
+      summarizedClusterCount: shown.length,
+    });
     const { carriedSummaryCount } = await store.reembed({ embedder: renamedEmbedder });
     expect(carriedSummaryCount).toBe(shown.length);
     expect(store.query("SELECT id, text FROM summaries WHERE shown_until IS NULL")).toEqual(shown);
@@ -333,7 +335,7 @@ test.each([
   });
   clearInterval(timer);
   expect(appended).toBeGreaterThan(0); // while vectors were moved
-  await store.embedPending();
+  await store.upkeep({ only: "vectors" });
   expect(store.query("SELECT DISTINCT embedder_id FROM messages")).toEqual([{ embedder_id: embedder.id }]);
   expect(store.verify()).toMatchObject({ ok: true, problems: [] });
 });
@@ -382,7 +384,11 @@ describe("with the embedder in use", () => {
       database.exec("UPDATE messages SET embedding = NULL, embedder_id = NULL WHERE id IN (5, 9)"),
     );
     const again = openedStore(path);
-    expect(again.reembedEstimate(hashingEmbedder)).toMatchObject({ messageCount: 100, toEmbedCount: 2, costUsd: 0 });
+    expect(await again.reembed({ embedder: hashingEmbedder, dryRun: true })).toMatchObject({
+      messageCount: 100,
+      toEmbedCount: 2,
+      costUsd: 0,
+    });
     expect(await again.reembed({ embedder: hashingEmbedder })).toMatchObject({ reembedded: true, embeddedCount: 2 });
     expect(forestOf(again)).toEqual(whole);
     expect(again.verify()).toMatchObject({ ok: true, problems: [] });
@@ -419,7 +425,7 @@ describe("a remote embedder", () => {
     expect(forestOf(store)).toEqual(before);
     expect(store.session("a").append(user("the old one serves")).seq).toBe(60);
     const embedder = remoteLetters();
-    expect(store.reembedEstimate(embedder)).toMatchObject({ messageCount: 101, toEmbedCount: 61 });
+    expect(await store.reembed({ embedder, dryRun: true })).toMatchObject({ messageCount: 101, toEmbedCount: 61 });
     expect(await store.reembed({ embedder })).toMatchObject({ embeddedCount: 61 });
     expect(embedder.requests.flatMap(({ texts }) => texts)).toHaveLength(61);
     expect(store.verify()).toMatchObject({ ok: true, problems: [] });
@@ -499,7 +505,7 @@ describe("what comes last to a remote store", () => {
     const path = temporaryPath();
     const embedder = remoteLetters();
     const store = talked(path, embedder);
-    await store.embedPending();
+    await store.upkeep({ only: "vectors" });
     inDatabase(path, (database) =>
       database.exec("UPDATE messages SET embedding = NULL, embedder_id = NULL WHERE id = 5"),
     );
@@ -511,7 +517,7 @@ describe("what comes last to a remote store", () => {
         async embedAll(request) {
           if (request.texts.includes("the last to be staged")) {
             other.session("a").append(user("embedded in time"));
-            await other.embedPending();
+            await other.upkeep({ only: "vectors" });
           }
           return remoteLetters().embedAll(request);
         },
@@ -569,11 +575,11 @@ describe("a run that is stopped", () => {
   });
 });
 
-test("what a run would take is told beforehand", () => {
+test("what a run would take is told beforehand", async () => {
   const store = talked();
   const bytes = Number(store.query("SELECT sum(octet_length(text)) AS n FROM messages")[0]!.n);
   const tokenCount = Math.ceil(bytes / 4);
-  expect(store.reembedEstimate(remoteLetters())).toEqual({
+  expect(await store.reembed({ embedder: remoteLetters(), dryRun: true })).toEqual({
     from: hashingEmbedder.id,
     to: "remote-letters-96",
     messageCount: 100,
@@ -600,6 +606,6 @@ test("a reader may ask what it would take, and not do it", async () => {
   const path = temporaryPath();
   talked(path).close();
   const reader = openedStore(path, { readonly: true });
-  expect(reader.reembedEstimate(letterEmbedder).toEmbedCount).toBe(100);
+  expect(await reader.reembed({ embedder: letterEmbedder, dryRun: true })).toMatchObject({ toEmbedCount: 100 });
   await expect(reader.reembed({ embedder: letterEmbedder })).rejects.toMatchObject({ code: "STORE_READONLY" });
 });

@@ -34,7 +34,7 @@ describe("a window whose vectors are due", () => {
     const { store, session } = timed();
     for (const message of talk(12)) session.append(message);
     expect(zonesOf(store)).toBe("HHHHHHHHHHHH");
-    await store.embedPending();
+    await store.upkeep({ only: "vectors" });
     expect(zonesOf(store)).toBe("ooooooooHHHH");
     session.append(user("and on"));
     expect(zonesOf(store)).toBe("ooooooooHHHHH");
@@ -46,7 +46,7 @@ describe("a window whose vectors are due", () => {
     const { store, session } = timed();
     for (const message of talk(60)) {
       session.append(message);
-      await store.embedPending();
+      await store.upkeep({ only: "vectors" });
     }
     const local = openedStore(temporaryPath());
     for (const message of talk(60)) local.session("s", SMALL).append(message);
@@ -60,7 +60,7 @@ describe("a window whose vectors are due", () => {
     for (const message of talk(12)) session.append(message);
     const other = another();
     other.session("s").append(user("from elsewhere"));
-    await other.embedPending();
+    await other.upkeep({ only: "vectors" });
     session.append(user("from here"));
     expect(zonesOf(store)).toBe("oooooooooHHHHH");
     expect(other.session("s").render().sources).toHaveLength(14);
@@ -106,7 +106,7 @@ describe("a window whose vectors are due", () => {
     session.append(talk(30));
     let answer = (): void => {};
     embedder.before = () => new Promise((resolve) => (answer = resolve));
-    const embedding = store.embedPending({ concurrency: 1 });
+    const embedding = store.upkeep({ only: "vectors", concurrency: 1 });
     await new Promise((resolve) => setImmediate(resolve));
     pass(WAIT_MS);
     session.append(user("four hours later"));
@@ -122,7 +122,7 @@ describe("a window whose vectors are due", () => {
   test("is compacted up to the first that waits", async () => {
     const { store, session } = timed();
     for (const message of talk(6)) session.append(message);
-    await store.embedPending();
+    await store.upkeep({ only: "vectors" });
     session.append([calls(["a"]), results(["a"]), ...talk(6)]);
     expect(session.pressure().compactableTokens).toBeGreaterThan(0);
     session.compact();
@@ -187,7 +187,7 @@ describe("a session that waits for vectors", () => {
     embedder.before = () => {};
     pass(DAY_MS);
     session.append(talk(30));
-    await store.embedPending();
+    await store.upkeep({ only: "vectors" });
     session.compact();
     expect(store.nearestRoots(new Float32Array(384).fill(1)).length).toBeGreaterThan(0);
     expectWhole(store);

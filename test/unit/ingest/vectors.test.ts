@@ -57,7 +57,11 @@ describe("a message of a remote embedder", () => {
   test("gets its vector in batches no larger than it takes, oldest first", async () => {
     const { store, embedder } = waitingStore(25, { textsMax: 10 });
     const seen: unknown[] = [];
-    const result = await store.embedPending({ concurrency: 1, onProgress: (progress) => seen.push(progress) });
+    const result = await store.upkeep({
+      only: "vectors",
+      concurrency: 1,
+      onProgress: (progress) => seen.push(progress),
+    });
     expect(result).toEqual({ embedded: 25, failed: 0, refused: 0, waiting: 0 });
     expect(seen).toEqual([
       { embedded: 10, waiting: 15 },
@@ -82,7 +86,11 @@ describe("a message of a remote embedder", () => {
     const { store, embedder } = waitingStore(40, { textsMax: 3, path });
     const other = openedStore(path, { embedder, clock: () => now });
     embedder.before = () => new Promise((resolve) => setTimeout(resolve, 2));
-    await Promise.all([store.embedPending(), other.embedPending(), store.embedPending({ concurrency: 2 })]);
+    await Promise.all([
+      store.upkeep({ only: "vectors" }),
+      other.upkeep({ only: "vectors" }),
+      store.upkeep({ only: "vectors", concurrency: 2 }),
+    ]);
     const asked = embedder.requests.flatMap(({ texts }) => texts);
     expect(asked).toHaveLength(40);
     expect(new Set(asked).size).toBe(40);
@@ -94,7 +102,7 @@ describe("a message of a remote embedder", () => {
     const { store, embedder } = waitingStore(3);
     let answer = (): void => {};
     embedder.before = () => new Promise((resolve) => (answer = resolve));
-    const embedding = store.embedPending();
+    const embedding = store.upkeep({ only: "vectors" });
     await vi.waitFor(() => expect(embedder.requests).toHaveLength(1));
     store.forget("s", { messageIds: [2] });
     answer();
@@ -111,7 +119,7 @@ describe("what fails", () => {
     embedder.before = () => {
       throw away(7_000);
     };
-    const result = await store.embedPending({ concurrency: 1 });
+    const result = await store.upkeep({ only: "vectors", concurrency: 1 });
     expect(result).toMatchObject({ embedded: 0, failed: 10, waiting: 12, error: { code: "MODEL_UNAVAILABLE" } });
     expect(embedder.requests).toHaveLength(1);
     expect(store.stats()).toMatchObject({ pendingVectorCount: 12, failedVectorCount: 10 });
@@ -123,10 +131,10 @@ describe("what fails", () => {
     store.close();
     // It stands in the file, so it holds for whoever comes next.
     const next = openedStore(path, { embedder, clock: () => now });
-    expect(await next.embedPending()).toMatchObject({ embedded: 0, waiting: 12 });
+    expect(await next.upkeep({ only: "vectors" })).toMatchObject({ embedded: 0, waiting: 12 });
     expect(embedder.requests).toHaveLength(1);
     now += 7_001;
-    expect(await next.embedPending()).toMatchObject({ embedded: 12, waiting: 0 });
+    expect(await next.upkeep({ only: "vectors" })).toMatchObject({ embedded: 12, waiting: 0 });
   });
 
   test("again and again is tried ever later", async () => {
@@ -136,7 +144,7 @@ describe("what fails", () => {
     };
     const pauses: number[] = [];
     for (let attempt = 0; attempt < 14; attempt++) {
-      await store.embedPending();
+      await store.upkeep({ only: "vectors" });
       const [row] = store.query("SELECT next_try_at_ms AS at FROM pending_vectors");
       pauses.push((row!.at as number) - now);
       now = row!.at as number;
@@ -144,7 +152,7 @@ describe("what fails", () => {
     expect(pauses.slice(0, 4)).toEqual([2_000, 4_000, 8_000, 16_000]);
     expect(pauses.at(-1)).toBe(3_600_000);
     embedder.before = () => {};
-    expect(await store.embedPending()).toMatchObject({ embedded: 1 });
+    expect(await store.upkeep({ only: "vectors" })).toMatchObject({ embedded: 1 });
   });
 
   test("is waited for as long as the caller allows", async () => {
@@ -154,7 +162,12 @@ describe("what fails", () => {
     embedder.before = () => {
       if (embedder.requests.length < 3) throw away(20);
     };
-    expect(await store.embedPending({ waitMsMax: 60_000 })).toEqual({ embedded: 1, failed: 2, refused: 0, waiting: 0 });
+    expect(await store.upkeep({ only: "vectors", waitMsMax: 60_000 })).toEqual({
+      embedded: 1,
+      failed: 2,
+      refused: 0,
+      waiting: 0,
+    });
   });
 
   test("for one text is found out, and costs no other its vector", async () => {
@@ -162,7 +175,7 @@ describe("what fails", () => {
     embedder.before = ({ texts }) => {
       if (texts.includes("message number 13") || texts.includes("message number 77")) throw refused();
     };
-    const result = await store.embedPending({ concurrency: 1 });
+    const result = await store.upkeep({ only: "vectors", concurrency: 1 });
     expect(result).toMatchObject({ embedded: 98, refused: 2, waiting: 0 });
     expect(result.error).toBeUndefined();
     expect(embedder.requests.length).toBeLessThan(40);
@@ -173,7 +186,7 @@ describe("what fails", () => {
     expect(store.stats()).toMatchObject({ pendingVectorCount: 0, failedVectorCount: 1, withoutVectorCount: 2 });
     // Nobody asks for it again, and no window waits for it.
     const asked = embedder.requests.length;
-    await store.embedPending();
+    await store.upkeep({ only: "vectors" });
     expect(embedder.requests).toHaveLength(asked);
     store.session("s").compact();
     expect(store.query("SELECT graduated_seq FROM sessions")).toEqual([{ graduated_seq: 70 }]);
@@ -187,7 +200,7 @@ describe("what fails", () => {
       embedder.before = () => {
         if (isFailing(embedder.requests.length)) throw invalid;
       };
-      const { error } = await store.embedPending({ concurrency: 1 });
+      const { error } = await store.upkeep({ only: "vectors", concurrency: 1 });
       return [embedder.requests.length, error];
     };
     expect(await failing(() => true)).toEqual([3, invalid]);
@@ -200,7 +213,7 @@ describe("what fails", () => {
     embedder.before = () => {
       throw refused(400);
     };
-    expect(await store.embedPending()).toMatchObject({
+    expect(await store.upkeep({ only: "vectors" })).toMatchObject({
       embedded: 0,
       refused: 0,
       waiting: 64,
@@ -226,7 +239,7 @@ describe("what fails", () => {
       throw refused(status);
     };
     const error = { code: "MODEL_REFUSED" };
-    expect(await store.embedPending({ concurrency: 1 })).toMatchObject({ waiting: 20, error });
+    expect(await store.upkeep({ only: "vectors", concurrency: 1 })).toMatchObject({ waiting: 20, error });
     expect(embedder.requests).toHaveLength(1);
     const counted = "SELECT DISTINCT attempts, status FROM pending_vectors";
     expect(store.query(counted)).toEqual([{ attempts: 0, status: "due" }]);
@@ -234,17 +247,17 @@ describe("what fails", () => {
 
   test("because a key is not valid any more gives no message up, although it had worked", async () => {
     const { store, embedder } = waitingStore(20);
-    await store.embedPending();
+    await store.upkeep({ only: "vectors" });
     embedder.before = () => {
       const reason = "API key expired";
       throw new StoreError("MODEL_REFUSED", { model: "m", reason, status: 400, concerns: "account" });
     };
     store.session("s").append(talk(12));
     const asked = embedder.requests.length;
-    expect(await store.embedPending({ concurrency: 1 })).toMatchObject({ refused: 0, waiting: 12 });
+    expect(await store.upkeep({ only: "vectors", concurrency: 1 })).toMatchObject({ refused: 0, waiting: 12 });
     expect(embedder.requests).toHaveLength(asked + 1);
     embedder.before = () => {};
-    expect(await store.embedPending()).toMatchObject({ embedded: 12, waiting: 0 });
+    expect(await store.upkeep({ only: "vectors" })).toMatchObject({ embedded: 12, waiting: 0 });
   });
 
   test.each<[string, (texts: readonly string[]) => unknown, string]>([
@@ -261,12 +274,12 @@ describe("what fails", () => {
     const { store, embedder } = waitingStore(4);
     const good = embedder.embedAll;
     embedder.embedAll = async ({ texts }) => answer(texts) as Float32Array[];
-    expect(await store.embedPending()).toMatchObject({ embedded: 0, failed: 4, waiting: 4 });
+    expect(await store.upkeep({ only: "vectors" })).toMatchObject({ embedded: 0, failed: 4, waiting: 4 });
     expect(store.query("SELECT DISTINCT error_code FROM pending_vectors")).toEqual([{ error_code: code }]);
     expect(store.verify()).toMatchObject({ ok: true });
     embedder.embedAll = good;
     now += 10_000;
-    expect(await store.embedPending()).toMatchObject({ embedded: 4, waiting: 0 });
+    expect(await store.upkeep({ only: "vectors" })).toMatchObject({ embedded: 4, waiting: 0 });
   });
 
   test("for one text every time gives that one up, once others have come through", async () => {
@@ -275,7 +288,7 @@ describe("what fails", () => {
       if (texts.includes("message number 3")) throw new Error("no such token");
     };
     for (let run = 0; run < 12 && store.stats().pendingVectorCount > 0; run++) {
-      await store.embedPending();
+      await store.upkeep({ only: "vectors" });
       now += 3_600_000;
     }
     expect(store.query("SELECT seq, status, error FROM vectors_pending")).toEqual([
@@ -299,15 +312,15 @@ describe("claims", () => {
       onSend!();
       sentCount += 1;
     };
-    const slow = store.embedPending();
+    const slow = store.upkeep({ only: "vectors" });
     await vi.waitFor(() => expect(embedder.requests).toHaveLength(1));
 
     const quick = scriptedEmbedder();
     const other = openedStore(path, { embedder: quick, clock: () => now });
     now += 5 * 60_000;
-    expect(await other.embedPending()).toMatchObject({ embedded: 0, waiting: 10 });
+    expect(await other.upkeep({ only: "vectors" })).toMatchObject({ embedded: 0, waiting: 10 });
     now += 10 * 60_000;
-    expect(await other.embedPending()).toMatchObject({ embedded: 10, waiting: 0 });
+    expect(await other.upkeep({ only: "vectors" })).toMatchObject({ embedded: 10, waiting: 0 });
     send();
     expect(await slow).toMatchObject({ embedded: 0, failed: 0, refused: 0, waiting: 0 });
     expect(sentCount).toBe(0);
@@ -318,18 +331,18 @@ describe("claims", () => {
     const path = temporaryPath();
     const { store, embedder } = waitingStore(10, { path });
     embedder.before = hang;
-    void store.embedPending().catch(() => {});
+    void store.upkeep({ only: "vectors" }).catch(() => {});
     await vi.waitFor(() => expect(embedder.requests).toHaveLength(1));
     const quick = scriptedEmbedder();
     const other = openedStore(path, { embedder: quick, clock: () => now });
-    expect(await other.embedPending()).toMatchObject({ embedded: 0, waiting: 10 });
+    expect(await other.upkeep({ only: "vectors" })).toMatchObject({ embedded: 0, waiting: 10 });
     const { pid } = spawnSync(process.execPath, ["--version"]);
     inDatabase(path, (database) => {
       database
         .prepare("UPDATE pending_vectors SET claimant = replace(claimant, ?, ?)")
         .run(` ${process.pid} `, ` ${pid} `);
     });
-    expect(await other.embedPending()).toMatchObject({ embedded: 10, waiting: 0 });
+    expect(await other.upkeep({ only: "vectors" })).toMatchObject({ embedded: 10, waiting: 0 });
   });
 });
 
@@ -338,33 +351,33 @@ describe("an abort", () => {
     const { store, embedder } = waitingStore(30);
     embedder.before = hang;
     const controller = new AbortController();
-    const embedding = store.embedPending({ signal: controller.signal });
+    const embedding = store.upkeep({ only: "vectors", signal: controller.signal });
     await vi.waitFor(() => expect(embedder.requests).toHaveLength(3));
     controller.abort(new Error("enough"));
     await expectAtOnce(embedding);
     await expect(embedding).rejects.toThrow("enough");
     embedder.before = () => {};
-    expect(await store.embedPending()).toMatchObject({ embedded: 30 });
+    expect(await store.upkeep({ only: "vectors" })).toMatchObject({ embedded: 30 });
   });
 
   test("by closing lets the next one begin at once", async () => {
     const path = temporaryPath();
     const { store, embedder } = waitingStore(30, { path });
     embedder.before = hang;
-    const embedding = store.embedPending();
+    const embedding = store.upkeep({ only: "vectors" });
     await vi.waitFor(() => expect(embedder.requests).toHaveLength(3));
     store.close();
     await expect(embedding).rejects.toMatchObject({ code: "STORE_CLOSED" });
     embedder.before = () => {};
     const next = openedStore(path, { embedder, clock: () => now });
-    expect(await next.embedPending()).toMatchObject({ embedded: 30 });
+    expect(await next.upkeep({ only: "vectors" })).toMatchObject({ embedded: 30 });
   });
 
   test("in the middle keeps what has come", async () => {
     const { store, embedder } = waitingStore(30, { textsMax: 10 });
     const controller = new AbortController();
     embedder.before = () => (embedder.requests.length === 3 ? hang() : undefined);
-    const embedding = store.embedPending({ signal: controller.signal, concurrency: 1 });
+    const embedding = store.upkeep({ only: "vectors", signal: controller.signal, concurrency: 1 });
     await vi.waitFor(() => expect(embedder.requests).toHaveLength(3));
     controller.abort(new Error("enough"));
     await expect(embedding).rejects.toThrow("enough");
@@ -395,12 +408,12 @@ describe("in the background", () => {
     const path = temporaryPath();
     waitingStore(2, { path }).store.close();
     const reader = openedStore(path, { readonly: true });
-    await expect(reader.embedPending()).rejects.toMatchObject({ code: "STORE_READONLY" });
+    await expect(reader.upkeep({ only: "vectors" })).rejects.toMatchObject({ code: "STORE_READONLY" });
     expect(reader.session("s").messages()).toHaveLength(2);
     expect(() => openedStore(path)).toThrow(StoreError);
     const local = openedStore(temporaryPath());
     local.session("s").append(numberedMessage(1));
-    expect(await local.embedPending()).toEqual({ embedded: 0, failed: 0, refused: 0, waiting: 0 });
+    expect(await local.upkeep({ only: "vectors" })).toEqual({ embedded: 0, failed: 0, refused: 0, waiting: 0 });
     expect(local.query("SELECT count(*) AS n FROM pending_vectors")).toEqual([{ n: 0 }]);
   });
 });
@@ -411,7 +424,7 @@ describe("another embedder, after reembed,", () => {
     embedder.before = () => {
       throw refused(403);
     };
-    expect((await store.embedPending()).error).toBeInstanceOf(StoreError);
+    expect((await store.upkeep({ only: "vectors" })).error).toBeInstanceOf(StoreError);
     const next = scriptedEmbedder({ id: "next-384" });
     await store.reembed({ embedder: next });
     store.session("s").append(user("for the next one"));
@@ -421,25 +434,25 @@ describe("another embedder, after reembed,", () => {
 
   test("is not taken to work because the one before did", async () => {
     const { store } = waitingStore(3);
-    expect(await store.embedPending()).toMatchObject({ embedded: 3 });
+    expect(await store.upkeep({ only: "vectors" })).toMatchObject({ embedded: 3 });
     const next = scriptedEmbedder({ id: "next-384" });
     await store.reembed({ embedder: next });
     next.before = () => {
       throw refused();
     };
     store.session("s").append(user("for the next one"));
-    expect(await store.embedPending()).toMatchObject({ refused: 0, waiting: 1 });
+    expect(await store.upkeep({ only: "vectors" })).toMatchObject({ refused: 0, waiting: 1 });
   });
 
   test("is not asked by those who have the store open with the one before, nor is that one paid", async () => {
     const path = temporaryPath();
     const { store, embedder } = waitingStore(3, { path });
-    await store.embedPending();
+    await store.upkeep({ only: "vectors" });
     const other = openedStore(path, { embedder, clock: () => now });
     await store.reembed({ embedder: scriptedEmbedder({ id: "next-384" }) });
     store.session("s").append(user("for the next one"));
-    await expect(other.embedPending()).rejects.toMatchObject({ code: "EMBEDDER_MISMATCH" });
+    await expect(other.upkeep({ only: "vectors" })).rejects.toMatchObject({ code: "EMBEDDER_MISMATCH" });
     expect(embedder.requests.flatMap(({ texts }) => texts)).not.toContain("for the next one");
-    expect(await store.embedPending()).toMatchObject({ embedded: 1, waiting: 0 });
+    expect(await store.upkeep({ only: "vectors" })).toMatchObject({ embedded: 1, waiting: 0 });
   });
 });

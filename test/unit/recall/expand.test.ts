@@ -170,25 +170,18 @@ describe("expand", () => {
   });
 });
 
-describe("find", () => {
-  test("names the cluster and the theme of a message at the session's last position", () => {
-    expect(store.find(idOf(3))).toEqual({
-      messageId: idOf(3),
-      sessionId: "s",
-      seq: 3,
-      cluster: `cluster:${idOf(2)}@7`,
-      theme: `theme:${idOf(0)}@7`,
-      subject: null,
-    });
-    expect(store.find(idOf(6)).cluster).toBe(`cluster:${idOf(0)}@7`);
+describe("roots of a message", () => {
+  test("are its cluster and its theme at the session's last position, whatever is expanded", () => {
+    const roots = { cluster: `cluster:${idOf(2)}@7`, theme: `theme:${idOf(0)}@7`, subject: null };
+    for (const level of ["step", "cluster", "theme"] as const) {
+      expect(store.expand(idOf(3), { level, limit: 0 }).roots).toEqual(roots);
+    }
+    expect(store.expand(idOf(6)).roots!.cluster).toBe(`cluster:${idOf(0)}@7`);
   });
 
-  test("says that a hot message has none, and refuses one that is not there", () => {
-    const none = { cluster: null, theme: null, subject: null };
-    expect(store.find(idOf(8))).toEqual({ messageId: idOf(8), sessionId: "s", seq: 8, ...none });
-    expect(() => store.find(999)).toThrow(
-      expect.objectContaining({ code: "MESSAGE_NOT_FOUND", details: { messageId: 999 } }),
-    );
+  test("are null for a hot message, and not there for a handle", () => {
+    expect(store.expand(idOf(8)).roots).toEqual({ cluster: null, theme: null, subject: null });
+    expect(store.expand(`cluster:${idOf(2)}`).roots).toBeNull();
   });
 });
 

@@ -10,7 +10,7 @@ async function remoteStore() {
   const store = openedStore(path, { embedder });
   const session = store.session("s", { hotSize: 2, overlap: 0 });
   session.append([user("the harbor lens is cracked"), user("bread wants an hour"), user("the oven is hot")]);
-  await store.embedPending();
+  await store.upkeep({ only: "vectors" });
   session.append([user("a keel of oak"), user("an anchor of iron")]);
   session.compact();
   embedder.requests.length = 0;

@@ -208,13 +208,13 @@ describe("refused", () => {
     const refusal = expect.objectContaining({ code: "NOT_ATOMIC" });
     const running: unknown[] = [];
     store.atomically(() => {
-      running.push(store.recall("x"), store.upkeep(), store.embedPending(), store.backup(temporaryPath()));
+      running.push(store.recall("x"), store.upkeep(), store.upkeep({ only: "vectors" }), store.backup(temporaryPath()));
       running.push(session.resolveDirty());
       expect(() => store.nearestRoots("x")).toThrow(refusal);
       expect(() => session.render({ query: "x" })).toThrow(refusal);
       expect(() => store.verify()).toThrow(refusal);
       expect(() => store.close()).toThrow(refusal);
-      expect(store.erase()).toBe(false);
+      expect(store.forget([]).erased).toBe(false);
     });
     for (const result of running) await expect(result).rejects.toThrow(refusal);
     expect(await store.recall("x")).toBeInstanceOf(Array);
@@ -233,5 +233,5 @@ test("forget inside of it is committed or undone with the rest, and erases later
   expect(store.resume("s").messages()).toHaveLength(20);
   expect(store.atomically(() => store.forget("s"))).toMatchObject({ messageCount: 20, erased: false });
   expect(store.sessions()).toEqual([]);
-  expect(store.erase()).toBe(true);
+  expect(store.forget([]).erased).toBe(true);
 });

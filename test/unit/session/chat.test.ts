@@ -68,7 +68,7 @@ describe("with an embedder that is elsewhere", () => {
     session.append([user("Hello."), assistant("Hello."), user(place)]);
     for (let batch = 0; batch < 4; batch++) {
       session.append(talk(50));
-      await store.embedPending();
+      await store.upkeep({ only: "vectors" });
     }
     const chat = chatAt(server, store, session, { tokensMax: 2_000 });
     await replyOf(chat.say("Whither now?", never));
@@ -249,7 +249,7 @@ describe("an abort", () => {
     const store = temporaryStore({ embedder });
     const session = store.session("s");
     session.append({ role: "user", content: "The lamp is green." });
-    await store.embedPending();
+    await store.upkeep({ only: "vectors" });
     const chat = chatAt(server, store, session);
     const controller = new AbortController();
     const aborted = once(controller.signal, "abort");

@@ -112,7 +112,7 @@ test("what a fork shares stays, and errors say what to do", () => {
     ["forget", () => store.forget("s")],
     ["forget", () => store.forget("s", { messageIds: [first!.id] })],
     ["forget", () => store.forget("f", { messageIds: [first!.id] })],
-    ["move", () => [...store.exportRows({ sessions: ["f"] })]],
+    ["move", () => [...store.export({ rows: true, sessions: ["f"] })]],
   ];
   for (const [operation, change] of refusals) expect(change).toThrow(shared(operation));
   expect(() => fork.rewind({ toSeq: 18 })).toThrow(/from 19 on, where the fork begins.*fork session "s"/);
@@ -171,13 +171,13 @@ test("a cluster of the past is in no subject of the fork, whatever became of it 
   const inherited = store.query(`SELECT f.root_id FROM clusters f JOIN clusters c ON c.root_id = f.root_id
     WHERE f.session_id = 'f' AND c.session_id = 's' AND f.subject_parent_id IS NULL AND c.subject_parent_id IS NOT NULL`);
   expect(inherited.length).toBeGreaterThan(0);
-  const found = fork.messages({ seqFrom: 20 }).map(({ id }) => store.find(id));
-  const inPast = found.filter(({ cluster }) =>
-    inherited.some(({ root_id }) => cluster?.startsWith(`cluster:${root_id}@`)),
+  const found = fork.messages({ seqFrom: 20 }).map(({ id }) => store.expand(id));
+  const inPast = found.filter(({ roots }) =>
+    inherited.some(({ root_id }) => roots?.cluster?.startsWith(`cluster:${root_id}@`)),
   );
   expect(inPast.length).toBeGreaterThan(0);
-  expect(inPast.map(({ subject }) => subject)).toEqual(inPast.map(() => null));
-  for (const { messageId } of inPast) expect(store.expand(messageId).members).not.toEqual([]);
+  expect(inPast.map(({ roots }) => roots!.subject)).toEqual(inPast.map(() => null));
+  for (const { members } of inPast) expect(members).not.toEqual([]);
   expect((await store.recall(SUBJECTS.join(" "))).length).toBeGreaterThan(0);
 });
 
@@ -257,7 +257,11 @@ test("an export of a fork is whole", () => {
 
 test("rows of a store with a fork are refused before the first line, and those of other sessions move", () => {
   const { store } = forked();
-  const read = (options?: { sessions: string[] }) => store.exportRows(options)[Symbol.iterator]().next();
+  const read = (options?: { sessions: string[] }) =>
+    store
+      .export({ rows: true, ...options })
+      [Symbol.iterator]()
+      .next();
   expect(() => read()).toThrow(
     expect.objectContaining({
       code: "SESSION_SHARED",

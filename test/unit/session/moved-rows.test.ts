@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { importRows } from "../../../src/imports/import-rows.ts";
 import { openStore, type Session, type Store, StoreError } from "../../../src/index.ts";
 import { ID_BLOCK_SIZE } from "../../../src/store/derived/id-block.ts";
 import { rowOfText } from "../../../src/store/moves/row-text.ts";
@@ -23,7 +24,7 @@ const SMALL = {
 /** Writes the rows of sessions, by default of all, into a file. */
 function exported(store: Store, ...sessions: string[]): string {
   const path = join(temporaryFolder(), "moved.rows");
-  const lines = store.exportRows(sessions.length > 0 ? { sessions } : {});
+  const lines = store.export({ rows: true, ...(sessions.length > 0 && { sessions }) });
   writeFileSync(path, [...lines].map((line) => `${line}\n`).join(""));
   return path;
 }
@@ -48,7 +49,7 @@ function storeWithBlock(block: number): Store {
 
 /** Makes a store take part in exchanges before it begins sessions. */
 function withOwnIds(store: Store): Store {
-  for (const _ of store.exportRows({ sessions: [], ownIds: true }));
+  for (const _ of store.export({ rows: true, sessions: [], ownIds: true }));
   return store;
 }
 
@@ -101,7 +102,7 @@ test("a session moves into a fresh store, goes on there, and is taken back", () 
   const home = newStore();
   home.session("moving", SMALL).append(talk(60));
   const fresh = newStore();
-  expect(fresh.importRows(exported(home))).toEqual([
+  expect(importRows(fresh, exported(home))).toEqual([
     { sessionId: "moving", outcome: "new", newCount: 60, forgottenCount: 0, notes: [], error: null },
   ]);
   expect(seen(fresh, "moving")).toEqual(seen(home, "moving"));
@@ -110,11 +111,11 @@ test("a session moves into a fresh store, goes on there, and is taken back", () 
   fresh.resume("moving").append(talk(50));
   fresh.session("other").append(talk(20));
   home.session("meanwhile").append(talk(20));
-  expect(home.importRows(exported(fresh, "moving"))).toMatchObject([{ outcome: "continued", newCount: 50 }]);
+  expect(importRows(home, exported(fresh, "moving"))).toMatchObject([{ outcome: "continued", newCount: 50 }]);
   expect(seen(home, "moving")).toEqual(seen(fresh, "moving"));
   home.resume("moving").append(talk(10));
   expectSound(home);
-  expect(fresh.importRows(exported(home))).toMatchObject([
+  expect(importRows(fresh, exported(home))).toMatchObject([
     { sessionId: "moving", outcome: "continued", newCount: 10 },
     { sessionId: "meanwhile", outcome: "new", newCount: 20 },
   ]);
@@ -136,7 +137,7 @@ test("everything of a session moves", async () => {
   const own = seen(busy, "own");
   const path = exported(home, "moving");
   for (const store of [newStore(), busy]) {
-    expect(store.importRows(path)).toMatchObject([
+    expect(importRows(store, path)).toMatchObject([
       { outcome: "new", notes: store === busy ? [expect.any(String)] : [] },
     ]);
     expect(seen(store, "moving")).toEqual(seen(home, "moving"));
@@ -162,7 +163,7 @@ test("the next fifty messages are placed in the same way in both stores", () => 
   const [home, away] = [storeWithBlock(5_000), storeWithBlock(6_000)];
   home.session("s", SMALL).append(talk(40));
   away.session("own", SMALL).append(talk(12));
-  expect(away.importRows(exported(home))).toMatchObject([{ error: null, outcome: "new" }]);
+  expect(importRows(away, exported(home))).toMatchObject([{ error: null, outcome: "new" }]);
   const said = talk(50, 3).map((message) => ({ ...message, createdAt: 1_800_000_000_000 }));
   const after = [home, away].map((store) => {
     const session = store.resume("s");
@@ -188,20 +189,20 @@ test("what the store has already is not written again, and two continuations are
   const session = home.session("s", SMALL);
   session.append(talk(30));
   const early = exported(home);
-  away.importRows(early);
+  importRows(away, early);
   const rows = allRows(away.path);
-  expect(away.importRows(early)).toMatchObject([{ outcome: "known", newCount: 0 }]);
+  expect(importRows(away, early)).toMatchObject([{ outcome: "known", newCount: 0 }]);
   expect(allRows(away.path)).toEqual(rows);
 
   session.append(user("only at home"));
-  away.importRows(exported(home));
-  expect(away.importRows(early)).toMatchObject([{ outcome: "known" }]);
+  importRows(away, exported(home));
+  expect(importRows(away, early)).toMatchObject([{ outcome: "known" }]);
   expect(away.resume("s").newest()?.text).toBe("only at home");
 
   const { messageId } = away.resume("s").append(user("only away"));
   session.append(user("at home again"));
   const before = allRows(away.path);
-  expect(away.importRows(exported(home))).toEqual([
+  expect(importRows(away, exported(home))).toEqual([
     {
       ...{ sessionId: "s", outcome: "refused", newCount: 0, forgottenCount: 0, notes: [] },
       error: new StoreError("SESSION_DIVERGED", { sessionId: "s", what: `message ${messageId}` }),
@@ -216,22 +217,22 @@ test("a newer state drops no item that only the receiving store has, nor its tit
   const values = (store: Store) => Object.fromEntries(store.items.list(["n"]).map(({ key, value }) => [key, value]));
   here.session("s").append(talk(4));
   put(here, "both", "old");
-  there.importRows(exported(here));
+  importRows(there, exported(here));
   const older = exported(here);
   there.resume("s").update({ title: "own title" });
   for (const key of ["both", "own"]) put(there, key, "there");
   here.resume("s").append(user("more"));
   for (const key of ["both", "came"]) put(here, key, "here");
-  const [continued] = there.importRows(exported(here));
+  const [continued] = importRows(there, exported(here));
   expect(continued).toMatchObject({ outcome: "continued", newCount: 1 });
   expect(continued!.notes).toEqual(['The item "both" of this store was replaced with the one that came.']);
   expect(values(there)).toEqual({ both: "here", came: "here", own: "there" });
   expect(there.resume("s").info().title).toBe("own title");
 
-  expect(there.importRows(older)).toMatchObject([{ outcome: "known", notes: [] }]);
+  expect(importRows(there, older)).toMatchObject([{ outcome: "known", notes: [] }]);
   expect(values(there)).toEqual({ both: "here", came: "here", own: "there" });
   here.resume("s").update({ title: "new title" });
-  const [renamed] = there.importRows(exported(here));
+  const [renamed] = importRows(there, exported(here));
   expect(renamed!.notes).toEqual(['The title "own title" of this store was replaced with the one that came.']);
   expect(there.resume("s").info().title).toBe("new title");
   expect(values(there)).toEqual({ both: "here", came: "here", own: "there" });
@@ -242,21 +243,21 @@ test("going back and forgetting move, too", () => {
   const [home, away] = [newStore(), newStore()];
   const session = home.session("s", SMALL);
   session.append(talk(40));
-  away.importRows(exported(home));
+  importRows(away, exported(home));
   session.rewind({ toSeq: 29 });
   session.append(user("another way"));
-  expect(away.importRows(exported(home))).toMatchObject([{ outcome: "continued", newCount: 1 }]);
+  expect(importRows(away, exported(home))).toMatchObject([{ outcome: "continued", newCount: 1 }]);
   expect(seen(away, "s")).toEqual(seen(home, "s"));
   home.forget("s", { messageIds: [session.messages({ seqFrom: 3, limit: 1 })[0]!.id] });
-  expect(away.importRows(exported(home))).toMatchObject([{ outcome: "continued", newCount: 0 }]);
+  expect(importRows(away, exported(home))).toMatchObject([{ outcome: "continued", newCount: 0 }]);
   expect(seen(away, "s")).toEqual(seen(home, "s"));
   expectSound(away);
 
   // An older file does not bring back what was forgotten.
   const other = newStore();
-  other.importRows(exported(home));
+  importRows(other, exported(home));
   other.forget("s", { messageIds: [other.resume("s").newest()!.id] });
-  expect(other.importRows(exported(home))).toMatchObject([{ outcome: "known" }]);
+  expect(importRows(other, exported(home))).toMatchObject([{ outcome: "known" }]);
   expect(other.resume("s").newest()?.text).not.toBe("another way");
 });
 
@@ -267,14 +268,14 @@ test("taken ids are refused, and sessions that begin with own ids are not", () =
   const path = exported(home);
   const before = allRows(away.path);
   const error = new StoreError("ID_TAKEN", { sessionId: "s", what: `message ${messageId}`, holder: "own" });
-  expect(away.importRows(path)).toMatchObject([{ outcome: "refused", error }]);
+  expect(importRows(away, path)).toMatchObject([{ outcome: "refused", error }]);
   expect(allRows(away.path)).toEqual(before);
 
   away.forget("own");
-  expect(away.importRows(path)).toMatchObject([{ outcome: "refused", error: { details: { holder: null } } }]);
+  expect(importRows(away, path)).toMatchObject([{ outcome: "refused", error: { details: { holder: null } } }]);
 
   withOwnIds(home).session("later").append(talk(10));
-  expect(away.importRows(exported(home, "later"))).toMatchObject([{ outcome: "new" }]);
+  expect(importRows(away, exported(home, "later"))).toMatchObject([{ outcome: "new" }]);
   expectSound(away);
 });
 
@@ -282,14 +283,14 @@ test("a forgotten session and a session of another embedder stay out", async () 
   const [home, away] = [newStore(), newStore()];
   home.session("s").append(talk(10));
   const path = exported(home);
-  away.importRows(path);
+  importRows(away, path);
   away.forget("s");
-  expect(away.importRows(path)).toMatchObject([{ outcome: "refused", error: { code: "SESSION_FORGOTTEN" } }]);
+  expect(importRows(away, path)).toMatchObject([{ outcome: "refused", error: { code: "SESSION_FORGOTTEN" } }]);
   away.restore("s");
-  expect(away.importRows(path)).toMatchObject([{ outcome: "new" }]);
+  expect(importRows(away, path)).toMatchObject([{ outcome: "new" }]);
 
   const letters = openedStore(join(temporaryFolder(), "letters.db"), { embedder: letterEmbedder });
-  expect(letters.importRows(path)).toMatchObject([{ outcome: "refused", error: { code: "EMBEDDER_MISMATCH" } }]);
+  expect(importRows(letters, path)).toMatchObject([{ outcome: "refused", error: { code: "EMBEDDER_MISMATCH" } }]);
   expect(letters.sessions()).toEqual([]);
 });
 
@@ -300,7 +301,7 @@ test("a session that was embedded again moves with the forest in use", async () 
   await home.reembed({ embedder: letterEmbedder });
   home.resume("s").append(talk(80).slice(60));
   const away = openedStore(join(temporaryFolder(), "letters.db"), { embedder: letterEmbedder });
-  expect(away.importRows(exported(home))).toMatchObject([{ outcome: "new", newCount: 80 }]);
+  expect(importRows(away, exported(home))).toMatchObject([{ outcome: "new", newCount: 80 }]);
   expect(seen(away, "s")).toEqual(seen(home, "s"));
   expectSound(away);
   for (const store of [home, away]) store.resume("s").rewind({ toSeq: 50 });
@@ -322,13 +323,13 @@ test("a message may have a vector only of the embedder of its session", () => {
   const away = newStore();
   for (const embedderId of ["other", null]) {
     changed({ embedderId });
-    expect(away.importRows(path)).toMatchObject([{ outcome: "refused", error: { code: "ROWS_INVALID" } }]);
+    expect(importRows(away, path)).toMatchObject([{ outcome: "refused", error: { code: "ROWS_INVALID" } }]);
   }
   expect(away.sessions()).toEqual([]);
   changed({ embedderId: "older", embedding: null });
-  expect(away.importRows(path)).toMatchObject([{ outcome: "new", newCount: 12 }]);
+  expect(importRows(away, path)).toMatchObject([{ outcome: "new", newCount: 12 }]);
   expect(away.query("SELECT embedder_id AS embedderId FROM messages WHERE seq = 3")).toEqual([{ embedderId: null }]);
-  expect(newStore().importRows(exported(away))).toMatchObject([{ outcome: "new" }]);
+  expect(importRows(newStore(), exported(away))).toMatchObject([{ outcome: "new" }]);
   expectSound(away);
 });
 
@@ -344,10 +345,10 @@ test("a message may have only the vector that the embedder makes of its text", (
   const changed = rowChanger(path, ({ table, row }) => table === "messages" && row.seq === 3);
   const away = newStore();
   changed({ embedding: other.embedding });
-  expect(away.importRows(path)).toMatchObject([{ outcome: "refused", error: { code: "ROWS_INVALID" } }]);
+  expect(importRows(away, path)).toMatchObject([{ outcome: "refused", error: { code: "ROWS_INVALID" } }]);
   expect(away.sessions()).toEqual([]);
   changed({});
-  expect(away.importRows(path)).toMatchObject([{ outcome: "new" }]);
+  expect(importRows(away, path)).toMatchObject([{ outcome: "new" }]);
   expectSound(away);
 });
 
@@ -360,9 +361,9 @@ test("a session whose frontier cannot be is refused", () => {
   const wrong = { graduatedSeq: 0, evictedSeq: 1, checksum: null };
   for (const before of ["none", "an earlier state"]) {
     changed(wrong);
-    expect(away.importRows(path), before).toMatchObject([{ outcome: "refused", error: { code: "ROWS_INVALID" } }]);
+    expect(importRows(away, path), before).toMatchObject([{ outcome: "refused", error: { code: "ROWS_INVALID" } }]);
     changed({});
-    expect(away.importRows(path)).toMatchObject([{ error: null }]);
+    expect(importRows(away, path)).toMatchObject([{ error: null }]);
   }
   expectSound(away);
 });
@@ -375,14 +376,14 @@ test("a child comes before its parent, and finds it later", () => {
     database.exec("UPDATE sessions SET parent_session_id = 'parent', checksum = -1 WHERE id = 'child'"),
   );
   const parentOf = (id: string): unknown => away.sessions().find((session) => session.id === id)?.parentSessionId;
-  away.importRows(exported(home, "child"));
+  importRows(away, exported(home, "child"));
   expect(parentOf("child")).toBeNull();
-  away.importRows(exported(home, "parent"));
-  expect(away.importRows(exported(home, "child"))).toMatchObject([{ outcome: "known" }]);
+  importRows(away, exported(home, "parent"));
+  expect(importRows(away, exported(home, "child"))).toMatchObject([{ outcome: "known" }]);
   expect(parentOf("child")).toBe("parent");
   expectSound(away);
   const both = newStore();
-  expect(both.importRows(exported(home, "child", "parent")).map(({ sessionId }) => sessionId)).toEqual([
+  expect(importRows(both, exported(home, "child", "parent")).map(({ sessionId }) => sessionId)).toEqual([
     "parent",
     "child",
   ]);
@@ -399,7 +400,7 @@ test("a file that is cut, changed, of another format or no such file is refused 
   const refusal = (content: string | Buffer): unknown => {
     writeFileSync(path, content);
     try {
-      return away.importRows(path);
+      return importRows(away, path);
     } catch (error) {
       return StoreError.is(error) ? error.code : error;
     }
@@ -421,8 +422,8 @@ test("a file that is cut, changed, of another format or no such file is refused 
   }
   expect(refusal(whole.replace("Message 3", "Message 4"))).toBe("ROWS_INVALID");
   expect(refusal(whole.replace('"version":1', '"version":2'))).toBe("FORMAT_UNSUPPORTED");
-  expect(() => away.importRows(join(path, "..", "missing"))).toThrow(StoreError);
-  expect(() => away.importRows(temporaryFolder())).toThrow(StoreError);
+  expect(() => importRows(away, join(path, "..", "missing"))).toThrow(StoreError);
+  expect(() => importRows(away, temporaryFolder())).toThrow(StoreError);
   expect(allRows(away.path)).toEqual(before);
   expect(refusal(whole)).toMatchObject([{ outcome: "new" }]);
 });
@@ -445,10 +446,10 @@ test("a row of the log that was taken back is refused if it has other values tha
   const away = newStore();
   for (const values of [{ kind: "st\ud800rt" }, { level: "theme" }, { members: "[1" }, { members: "\ud800" }]) {
     changed(values);
-    expect(away.importRows(path)).toMatchObject([{ outcome: "refused", error: { code: "ROWS_INVALID" } }]);
+    expect(importRows(away, path)).toMatchObject([{ outcome: "refused", error: { code: "ROWS_INVALID" } }]);
   }
   changed({});
-  expect(away.importRows(path)).toMatchObject([{ outcome: "new" }]);
+  expect(importRows(away, path)).toMatchObject([{ outcome: "new" }]);
 });
 
 type FileRow = { table: string; row: Record<string, unknown> };
@@ -494,10 +495,12 @@ test("only the summaries and the log of the forest in use move, and get the chec
   const checksums = rowsOf("summaries").map((line) => (JSON.parse(line) as { row: { checksum: number } }).row.checksum);
   for (const [index, checksum] of checksums.entries()) expect(checksum).not.toBe(expected[index]!.checksum);
   const other = openedStore(join(temporaryFolder(), "other.db"), { embedder: letterEmbedder });
-  expect([...other.importRows(path)]).toEqual([expect.objectContaining({ sessionId: "s" })]);
+  expect([...importRows(other, path)]).toEqual([expect.objectContaining({ sessionId: "s" })]);
   expect(other.query("SELECT id, checksum FROM summaries")).toEqual(expected);
   expect(other.verify().problems).toEqual([]);
   // A store of an older version may have summaries without checksums.
   inDatabase(own.path, (database) => database.exec("UPDATE summaries SET checksum = -1"));
-  expect([...own.importRows(exported(other))]).toEqual([expect.objectContaining({ sessionId: "s", outcome: "known" })]);
+  expect([...importRows(own, exported(other))]).toEqual([
+    expect.objectContaining({ sessionId: "s", outcome: "known" }),
+  ]);
 });

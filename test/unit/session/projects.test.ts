@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Store } from "../../../src/index.ts";
 import { projectMeant, projectNamer } from "../../../src/session/aids/project-meant.ts";
+import { sessionIds } from "../../../src/session/aids/session-ids.ts";
 import { visibleSession, writableSession } from "../../../src/session/aids/visible-session.ts";
 import { WRITE_TERMS } from "../../../src/session/moving/moved-rows.ts";
 import { internalsOf } from "../../../src/session/opened-store.ts";
@@ -77,12 +78,12 @@ test("a renamed project keeps its sessions, and no two have one name", () => {
 test("of two merged projects, all sessions are in one, also later ones, and options may name either", () => {
   const store = shops();
   store.session("older", { project: "/old/shop" });
-  store.mergeProjects("/old/shop", CLIENT);
-  store.mergeProjects(CLIENT, WORK);
+  store.renameProject("/old/shop", CLIENT, { merge: true });
+  store.renameProject(CLIENT, WORK, { merge: true });
   expect(store.projects()).toEqual([{ project: WORK, name: "shop", sessionCount: 3 }]);
   for (const project of [CLIENT, WORK, "/old/shop"]) {
     expect(store.sessions({ project }), project).toHaveLength(3);
-    expect(store.sessionIds({ prefix: "", project }), project).toHaveLength(3);
+    expect(sessionIds(store, { project }), project).toHaveLength(3);
     expect(visibleSession(store, "work", project).id).toBe("work");
     expect(writableSession(store, "older", {}, project).project).toBe(WORK);
     expect(store.session("client", { project }).project).toBe(WORK); // a program goes on as before
@@ -96,7 +97,9 @@ test("of two merged projects, all sessions are in one, also later ones, and opti
     ["mistyped", WORK],
     [WORK, "mistyped"],
   ]) {
-    expect(() => store.mergeProjects(from!, into!)).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
+    expect(() => store.renameProject(from!, into!, { merge: true })).toThrow(
+      expect.objectContaining({ code: "OPTION_INVALID" }),
+    );
   }
   expect(store.sessions({ project: WORK })).toHaveLength(3);
 });
@@ -126,7 +129,7 @@ test("subjects, branches and forks follow a merged project", async () => {
   await store.upkeep();
   const sessionCountMax = () => Math.max(...store.subjects({ limit: 100 }).map(({ sessionCount }) => sessionCount));
   const before = sessionCountMax();
-  store.mergeProjects(CLIENT, WORK);
+  store.renameProject(CLIENT, WORK, { merge: true });
   expect(store.query("SELECT DISTINCT project FROM sessions")).toEqual([{ project: WORK }]);
   await store.upkeep();
   expect(sessionCountMax()).toBeGreaterThan(before);
@@ -138,13 +141,13 @@ test("a merged project is shared with a team only if the one that stays is", () 
   const store = shops();
   const { settings, database } = internalsOf(store).repositories;
   database.write("test", () => settings.set("remote", { url: "postgres://hub/a", projects: [CLIENT], team: null }));
-  store.mergeProjects(CLIENT, WORK);
+  store.renameProject(CLIENT, WORK, { merge: true });
   expect(settings.get("remote")).toEqual({ url: "postgres://hub/a", projects: [], team: null });
 });
 
 test("what moves to another store has the name of its project, and brings no folder", () => {
   const [store, other] = [shops(), temporaryStore()];
-  expect([...store.exportRows({ sessions: ["work"] })].join("\n")).not.toContain(WORK);
+  expect([...store.export({ rows: true, sessions: ["work"] })].join("\n")).not.toContain(WORK);
   expect([...store.export({ sessions: ["work"] })][0]).toMatchObject({ project: "shop" });
   const { repositories } = internalsOf(store);
   const facts = repositories.database.read(() => [...sessionRows(repositories, "work", null)]);
@@ -157,7 +160,7 @@ test("what moves to another store has the name of its project, and brings no fol
   expect(store.resume("work").project).toBe(WORK);
   store.resume("work").append(user("And the client's?"));
   const longer = repositories.database.read(() => [...sessionRows(repositories, "work", null)]);
-  other.mergeProjects("shop", "/here/shop");
+  other.renameProject("shop", "/here/shop", { merge: true });
   expect(internalsOf(other).writeRows(longer, WRITE_TERMS)).toMatchObject({ outcome: "continued", newCount: 1 });
   expect(other.resume("work").project).toBe("/here/shop");
   // Rows of an older version or of somebody else may name a folder. It is not one of this machine.

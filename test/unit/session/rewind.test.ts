@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { openStore, StoreError } from "../../../src/index.ts";
 import { hashingEmbedder } from "../../../src/models/hashing-embedder.ts";
+import { sessionIds } from "../../../src/session/aids/session-ids.ts";
 import { slow } from "../../support/effort.ts";
 import { letterEmbedder } from "../../support/other-embedders.ts";
 import { inDatabase } from "../../support/rows.ts";
@@ -23,13 +24,16 @@ test("the later messages leave the session, and the next message follows the one
   expect(await store.recall("whale lighthouse")).toEqual([]);
 
   expect(store.expand(appended[2]!.messageId).members.map(({ text }) => text)).toEqual(["the whale"]);
-  expect(store.find(appended[2]!.messageId)).toMatchObject({ sessionId: branchId, seq: 2, cluster: null });
+  expect(store.expand(appended[2]!.messageId)).toMatchObject({
+    members: [{ sessionId: branchId, seq: 2 }],
+    root: null,
+  });
   const exported = [...store.export({ sessions: [branchId!] })].map((line) =>
     "seq" in line ? line.seq : line.session,
   );
   expect(exported).toEqual([branchId, 1, 2]);
   expect(store.sessions().map(({ id }) => id)).toEqual(["s"]);
-  expect(store.sessionIds({ prefix: "" })).toEqual(["s"]);
+  expect(sessionIds(store)).toEqual(["s"]);
   expect(store.stats()).toMatchObject({ sessionCount: 1, messageCount: 4, supersededCount: 2 });
   expect(store.verify()).toMatchObject({ ok: true, sessionCount: 1, messageCount: 4 });
 });

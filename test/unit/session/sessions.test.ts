@@ -60,16 +60,18 @@ describe("sessions", () => {
   );
 });
 
-test("ids are found by the beginning of their own name or of the one they have elsewhere", () => {
+test("sessions are found by the beginning of their own name or of the one they have elsewhere", () => {
   const renamed = openStore(":memory:");
   renamed.session("rollout-7");
   const { id } = internalsOf(renamed).intake.session({ source: "codex", externalId: "rollout-7" });
   expect(id).not.toBe("rollout-7");
-  expect(renamed.sessionIds({ prefix: "rollout" }).sort()).toEqual(["rollout-7", id].sort());
+  renamed.session("other");
+  const idsWith = (options: { prefix: string; project?: string; limit?: number }): string[] =>
+    renamed.sessions(options).map((session) => session.id);
+  expect(idsWith({ prefix: "rollout" }).sort()).toEqual(["rollout-7", id].sort());
+  expect(idsWith({ prefix: "rollout", limit: 1 })).toHaveLength(1);
+  expect(idsWith({ prefix: "" })).toHaveLength(3);
   renamed.session("rollout-9", { project: "works" });
-  expect(renamed.sessionIds({ prefix: "rollout", project: "works" })).toEqual(["rollout-9"]);
-  expect(() => renamed.sessionIds({ prefix: "", project: "" })).toThrow(
-    expect.objectContaining({ code: "OPTION_INVALID" }),
-  );
+  expect(idsWith({ prefix: "rollout", project: "works" })).toEqual(["rollout-9"]);
   renamed.close();
 });

@@ -116,7 +116,7 @@ test("reads write nothing", () => {
   session.messages();
   session.info();
   store.expand(session.roots()[0]!.root);
-  store.find(1);
+  store.expand(1);
   store.stats();
   store.sessions();
   store.verify();
@@ -143,7 +143,6 @@ test("everything is refused once the store is closed", async () => {
     () => store.resume("s"),
     () => store.sessions(),
     () => store.expand(1),
-    () => store.find(1),
     () => store.query("SELECT 1"),
     () => store.stats(),
     () => store.verify(),

@@ -109,10 +109,12 @@ describe("expand and find", () => {
 
   test("go from a message to its subject", () => {
     const { subject } = store.subjects()[0]!;
-    expect(store.find(idOf("second", 2)).subject).toBe(subject);
+    expect(store.expand(idOf("second", 2)).roots!.subject).toBe(subject);
     expect(places(idOf("second", 2), { level: "subject" })).toHaveLength(7);
     // Alone with its subject, it is one all the same.
-    expect(store.find(idOf("third", 0)).subject).toBe(`subject:${idOf("third", 0)}@${store.stats().logPosition}`);
+    expect(store.expand(idOf("third", 0)).roots!.subject).toBe(
+      `subject:${idOf("third", 0)}@${store.stats().logPosition}`,
+    );
     expect(places(idOf("third", 0), { level: "subject" })).toEqual(["third 0"]);
   });
 
@@ -121,7 +123,7 @@ describe("expand and find", () => {
     const session = store.session("fourth", settings);
     session.append([user(LOCK), assistant(LOCK), user("Hm."), user("Ok.")]);
     session.compact();
-    expect(store.find(idOf("fourth", 1)).subject).toBeNull();
+    expect(store.expand(idOf("fourth", 1)).roots!.subject).toBeNull();
     expect(store.expand(idOf("fourth", 1), { level: "subject" }).level).toBe("cluster");
     expect(store.expand(idOf("fourth", 3), { level: "subject" })).toMatchObject({ level: "step", memberCount: 1 });
   });
@@ -162,7 +164,7 @@ describe("expand and find", () => {
     store.forget("second");
     expect(places(subject)).toEqual(["third 1", "third 2", "first 0", "first 1"]);
     expect(places(subject.split("@")[0]!)).toEqual(["first 0", "first 1"]);
-    expect(store.find(idOf("third", 1)).subject).toBeNull();
+    expect(store.expand(idOf("third", 1)).roots!.subject).toBeNull();
     expect(store.subjects()).toEqual([]);
     await store.upkeep();
     expect(places(store.subjects()[0]!.subject)).toEqual(["third 1", "third 2", "first 0", "first 1"]);

@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { importRows } from "../../../src/imports/import-rows.ts";
 import type { PartInput, Session, Store } from "../../../src/index.ts";
 import { internalsOf } from "../../../src/session/opened-store.ts";
 import { acts, edits, fails, runs } from "../../support/acts.ts";
@@ -22,8 +23,8 @@ function worked(session: Session): void {
 
 function move(from: Store, to: Store): void {
   const path = join(temporaryFolder(), "moved.rows");
-  writeFileSync(path, [...from.exportRows({ ownIds: true })].map((line) => `${line}\n`).join(""));
-  to.importRows(path);
+  writeFileSync(path, [...from.export({ rows: true, ownIds: true })].map((line) => `${line}\n`).join(""));
+  importRows(to, path);
 }
 
 /** A closed store whose session has worked, all of it noted. */

@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { type ErrorCode, openStore, StoreError } from "../../../src/index.ts";
+import { sessionIds } from "../../../src/session/aids/session-ids.ts";
 import { MIGRATIONS } from "../../../src/store/file/migrations.ts";
 import { openDatabase, storeErrorOf } from "../../../src/store/file/open.ts";
 import { slow } from "../../support/effort.ts";
@@ -170,7 +171,7 @@ describe("a store of another version", () => {
       database.exec("INSERT INTO forgotten_messages (session_id, seq, forgotten_at_ms) VALUES ('old', 0, 1)");
     });
     const store = openedStore(path);
-    expect(store.sessionIds({ prefix: "old" })).toEqual(["old"]);
+    expect(sessionIds(store, { prefix: "old" })).toEqual(["old"]);
     expect(store.verify()).toMatchObject({ ok: true, sessionCount: 2 });
   });
 

@@ -74,7 +74,7 @@ describe("the text of a message, which SQLite puts together", () => {
     inDatabase(path, (database) => database.exec("UPDATE messages SET stored_text = CAST('9 ' AS BLOB)"));
     expect(store.query("SELECT text FROM messages")).toEqual([{ text: "first" }]);
     expect(() => store.session("s").messages()).toThrow("row 1 of messages is damaged");
-    expect(() => [...store.exportRows()]).toThrow("row 1 of messages is damaged");
+    expect(() => [...store.export({ rows: true })]).toThrow("row 1 of messages is damaged");
   });
 
   test("of damaged parts is damage, and other messages can be read", () => {

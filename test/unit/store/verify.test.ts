@@ -202,13 +202,13 @@ describe("verify", () => {
     ["UPDATE messages SET embedder_id = 'unknown' WHERE seq = 3", "the vector of message 4 is not that of its text"],
   ])("finds damaged derived rows, and brings them back bit for bit: %s", (sql, text) => {
     const { path, store } = grownStore();
-    const before = [...derivedRows(path), ...store.exportRows()];
+    const before = [...derivedRows(path), ...store.export({ rows: true })];
     inDatabase(path, (database) => database.exec(sql));
     const report = store.verify();
     expect(textsOf(report)).toContainEqual(typeof text === "string" ? text : expect.stringMatching(text));
     expect(report.problems.every(({ rebuildable }) => rebuildable)).toBe(true);
     expect(store.verify({ rebuild: true })).toMatchObject({ ok: true, rebuiltCount: 1, problemCount: 0 });
-    expect([...derivedRows(path), ...store.exportRows()]).toEqual(before);
+    expect([...derivedRows(path), ...store.export({ rows: true })]).toEqual(before);
     expect(store.verify()).toMatchObject({ ok: true, rebuiltCount: 0 });
   });
 

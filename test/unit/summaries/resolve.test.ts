@@ -222,7 +222,7 @@ describe("resolveDirty, stopped", () => {
     const store = openedStore(path, { embedder, summarizer });
     const session = store.session("s", SETTINGS);
     session.append(talk(28));
-    await store.embedPending();
+    await store.upkeep({ only: "vectors" });
     session.compact();
     session.append({ role: "user", content: "One whose vector is due." });
     await inDatabaseAsync(path, async (database) => {

@@ -6,6 +6,7 @@ import type { ImportProgress } from "../../../../src/imports/import-files.ts";
 import type { WatchEvent } from "../../../../src/imports/watch/followed-files.ts";
 import { WatchRun } from "../../../../src/imports/watch/watch-run.ts";
 import type { OpenOptions, Store } from "../../../../src/index.ts";
+import { sessionIds } from "../../../../src/session/aids/session-ids.ts";
 import { hang, scriptedEmbedder } from "../../../support/scripted-embedder.ts";
 import { scriptedSummarizer } from "../../../support/scripted-summarizer.ts";
 import { openedStore, temporaryFolder, temporaryStore } from "../../../support/temporary-store.ts";
@@ -24,7 +25,7 @@ const longLines = (count: number) =>
 const longAgo = new Date(Date.now() - 2 * 24 * 60 * 60 * 1_000);
 
 function wordsIn(store: Store, sessionId: string): string[] {
-  return store.sessionIds({ prefix: sessionId }).includes(sessionId) ? textsOf(store, sessionId) : [];
+  return sessionIds(store, { prefix: sessionId }).includes(sessionId) ? textsOf(store, sessionId) : [];
 }
 
 interface Scene {
@@ -243,7 +244,7 @@ describe("a watch", () => {
     expect(await warningsOfOne()).toBe(0);
     store.forget("b");
     expect(await warningsOfOne()).toBe(1);
-    expect(store.sessionIds({ prefix: "b" })).toEqual([]);
+    expect(sessionIds(store, { prefix: "b" })).toEqual([]);
     expect(await warningsOfOne()).toBe(0);
     store.restore("b");
     expect(await warningsOfOne()).toBe(1);
@@ -286,10 +287,10 @@ describe("a watch", () => {
     store.forget("a");
     appendFileSync(file, line("a", "three"));
     writeFileSync(join(folder, "b.jsonl"), line("b", "one"));
-    await until("the other", () => store.sessionIds({ prefix: "b" }).length === 1);
+    await until("the other", () => sessionIds(store, { prefix: "b" }).length === 1);
     appendFileSync(file, line("a", "four") + line("c", "one"));
-    await until("the one beside it", () => store.sessionIds({ prefix: "c" }).length === 1);
-    expect(store.sessionIds({ prefix: "" })).toEqual(["b", "c"]);
+    await until("the one beside it", () => sessionIds(store, { prefix: "c" }).length === 1);
+    expect(sessionIds(store)).toEqual(["b", "c"]);
   });
 
   test("leaves out what is excluded while it runs, and imports it when that ends", async () => {

@@ -158,7 +158,7 @@ test("messages get their vectors, and are found by them", async () => {
   const server = await openaiServer();
   const store = openStore(temporaryPath(), { embedder: at(server) });
   store.session("s").append({ role: "user", content: "The lock is never released." });
-  expect(await store.embedPending()).toMatchObject({ embedded: 1, failed: 0 });
+  expect(await store.upkeep({ only: "vectors" })).toMatchObject({ embedded: 1, failed: 0 });
   const [hit] = await store.recall("releasing the lock");
   expect(hit!.text).toBe("The lock is never released.");
   expect(server.requests.at(-1)!.body.input).toEqual(["releasing the lock"]);

@@ -1,7 +1,28 @@
+import { HIDDEN, tagNamespace } from "../../core/tags.ts";
+import type { OpenedStore } from "../opened-store.ts";
 import type { Store } from "../store.ts";
 
 /** The date before a UUID, in ids such as `2026-01-15-<UUID>`. */
 const DATE = /^\d{4}-\d{2}-\d{2}-(?=[0-9a-f]{8}-[0-9a-f]{4}-)/i;
+
+export interface SessionIdsOptions {
+  /** The beginning of the id, or of the external id. */
+  prefix?: string;
+  project?: string | undefined;
+  /** False leaves out sessions with the tag `hidden`. */
+  hidden?: boolean;
+}
+
+/** Returns the ids of sessions in alphabetical order. `store.sessions` takes a hundred times as long, because it counts messages. */
+export function sessionIds(store: Store, { prefix = "", project, hidden = true }: SessionIdsOptions = {}): string[] {
+  const opened = store as OpenedStore; // not by `internalsOf`, which a command that opens no store would load
+  const { database, sessions, items } = opened.repositories;
+  return database.read(() => {
+    const ids = sessions.idsWith(prefix, project && opened.projectNow(project));
+    const namespace = JSON.stringify(tagNamespace(HIDDEN));
+    return hidden ? ids : ids.filter((id) => !items.has(namespace, id));
+  });
+}
 
 /**
  * Returns the ids of the sessions whose own or external id begins with a text, shortest first. For a subagent's id,
@@ -10,7 +31,7 @@ const DATE = /^\d{4}-\d{2}-\d{2}-(?=[0-9a-f]{8}-[0-9a-f]{4}-)/i;
  */
 export function sessionIdsWithPrefix(store: Store, typed: string, project?: string): string[] {
   if (typed === "") return [];
-  const ids = (prefix: string): string[] => store.sessionIds({ prefix, ...(project !== undefined && { project }) });
+  const ids = (prefix: string): string[] => sessionIds(store, { prefix, project });
   const idsWith = (prefix: string): string[] => {
     const begun = ids(prefix);
     return begun.length > 0 ? begun : ids("").filter((id) => id.replace(DATE, "").startsWith(prefix));
