@@ -1,33 +1,25 @@
 import { describe, expect, test } from "vitest";
 import type { MessageInput, RecallHit } from "../../../src/index.ts";
+import { runs } from "../../support/acts.ts";
 import { assistant, user } from "../../support/said.ts";
 import { temporaryStore } from "../../support/temporary-store.ts";
-
-let calls = 0;
-function call(command: string, printed: string): MessageInput[] {
-  const toolCallId = `call-${calls++}`;
-  return [
-    { role: "assistant", parts: [{ type: "tool_call", toolCallId, name: "bash", args: { command } }] },
-    { role: "tool", parts: [{ type: "tool_result", toolCallId, content: printed }] },
-  ];
-}
 
 /** Work on two matters, with what agents announce and tools print. */
 const RETRY = [
   user("Uploads of large files fail with a timeout now and then. Can you find out why the retry does not help?"),
   assistant("Let me look at the retry."),
-  ...call("grep -rn retry src/upload", "src/upload/client.ts:41: retry(put, { timeout, attempts: 3 })"),
+  ...runs("grep -rn retry src/upload", "src/upload/client.ts:41: retry(put, { timeout, attempts: 3 })"),
   assistant(
     "It is called with the same deadline again. The first attempt has used it up, so the second one begins with no time left and " +
       "gives up at once. I would give each attempt thirty seconds of its own, and keep the whole below two minutes.",
   ),
   user("ok do it"),
-  ...call("sed -i s/deadline/perAttempt/ src/upload/client.ts", ""),
+  ...runs("sed -i s/deadline/perAttempt/ src/upload/client.ts", ""),
   assistant("Done."),
 ];
 const COLORS = [
   user("The colors of the chart are hard to tell apart."),
-  ...call("cat src/chart/colors.ts", "export const colors = ['red', 'orange'];"),
+  ...runs("cat src/chart/colors.ts", "export const colors = ['red', 'orange'];"),
   assistant(
     "The palette has six hues of red. I replaced it by one that color-blind people can tell apart, with eight hues.",
   ),
@@ -63,7 +55,7 @@ describe("work with tools", () => {
       [
         user("[Request interrupted by user]"),
         user("Users say that their exports stop halfway. Look into it, please."),
-        ...call("tail server.log", "worker restarted"),
+        ...runs("tail server.log", "worker restarted"),
         assistant(
           "The deploy restarts the worker, so the request of a user is interrupted, and nothing starts the export again.",
         ),
@@ -79,7 +71,7 @@ describe("work with tools", () => {
     const score = async (sessions: MessageInput[][]): Promise<number> =>
       (await asked("timeout of uploads", sessions)).find(({ text }) => text === later.content)?.parts?.words ?? 0;
     const upload = user("Why is there a timeout of the uploads?");
-    const work = call("ls", "uploads");
+    const work = runs("ls", "uploads");
     expect(await score([[upload, ...work, later]])).toBeGreaterThan(0);
     expect(await score([[upload, ...work, user("And the palette, what of that?"), later]])).toBe(0);
     expect(
