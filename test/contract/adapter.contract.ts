@@ -16,6 +16,8 @@ export interface AdapterContract<T> {
   theirs: fc.Arbitrary<T>;
   /** Others, which it might not accept. */
   oddities: readonly T[];
+  /** What is no conversation, and the path of what is wrong with it. */
+  refused: readonly [theirs: T, path: string][];
   /** Conversations of ours that the provider has a place for, all of them. */
   ours: fc.Arbitrary<MessageInput[]>;
   /** What is sent back for a conversation: by default the same, well-formed. */
@@ -69,6 +71,7 @@ export function describeAdapter<T>({
   from,
   theirs,
   oddities,
+  refused,
   ours,
   sent = wellFormed,
   rules,
@@ -82,36 +85,32 @@ export function describeAdapter<T>({
     });
     afterAll(() => store.close());
 
+    test.each(oddities.map((oddity) => [JSON.stringify(oddity), oddity] as const))("gives back %s", (_, oddity) => {
+      expect(to(from(oddity).map(throughTheDoor))).toEqual(oddity);
+    });
+
     /**
      * Goal: a message goes back to its provider as it came.
-     * Method: random conversations of the provider's, through what the store does to a message at its door, and back.
+     * Method: random conversations of the provider's, through a store and a rendered context, and back.
      */
     test("gives back what came, to the last field", () => {
       let sizeMax = 0;
       fc.assert(
         fc.property(theirs, (conversation) => {
-          const stored = from(conversation).map(throughTheDoor);
-          expect(to(stored)).toEqual(sent(conversation));
-          sizeMax = Math.max(sizeMax, stored.length);
+          const session = store.session(undefined, { hotSize: 1_000 });
+          const { length } = session.append(from(conversation));
+          const { messages } = session.render({ strategy: "full", tokensMax: 10_000_000 });
+          expect(to(messages)).toEqual(sent(conversation));
+          sizeMax = Math.max(sizeMax, length);
         }),
         { numRuns: runs(100) },
       );
       expect(sizeMax).toBeGreaterThan(5);
     });
 
-    test.each(oddities.map((oddity) => [JSON.stringify(oddity), oddity] as const))("gives back %s", (_, oddity) => {
-      expect(to(from(oddity).map(throughTheDoor))).toEqual(oddity);
-    });
-
-    test("gives it back from a store, rendered, too", () => {
-      fc.assert(
-        fc.property(theirs, (conversation) => {
-          const session = store.session(undefined, { hotSize: 1_000 });
-          session.append(from(conversation));
-          const { messages } = session.render({ strategy: "full", tokensMax: 10_000_000 });
-          expect(to(messages)).toEqual(sent(conversation));
-        }),
-        { numRuns: runs(25) },
+    test.each(refused)("refuses %j, which is no message, and names %s", (theirs, path) => {
+      expect(() => from(theirs)).toThrow(
+        expect.objectContaining({ code: "MESSAGE_INVALID", details: expect.objectContaining({ path }) }),
       );
     });
 

@@ -24,28 +24,26 @@ const SOURCES: Record<string, fc.Arbitrary<AdaptedMessage[]>> = {
   llxprt: llxprtConversations.map(fromLlxprt),
 };
 
-/** What is wrong with a request, and what of ours it says. */
-const TARGETS: Record<string, (messages: readonly AnyMessage[]) => { problems: string[]; back: AdaptedMessage[] }> = {
-  openai(messages) {
-    const request = toOpenai(messages);
-    return { problems: openaiProblems(request), back: fromOpenai(request) };
-  },
-  anthropic(messages) {
-    const request = toAnthropic(messages);
-    return { problems: anthropicProblems(request), back: fromAnthropic(request) };
-  },
-  gemini(messages) {
-    const request = toGemini(messages);
-    return { problems: geminiProblems(request), back: fromGemini(request) };
-  },
-  aiSdk(messages) {
-    const request = toAiSdk(messages);
-    return { problems: aiSdkProblems(request), back: fromAiSdk(request) };
-  },
-  llxprt(messages) {
-    const request = toLlxprt(messages);
-    return { problems: llxprtProblems(request), back: fromLlxprt(request) };
-  },
+type Target = (messages: readonly AnyMessage[]) => { problems: string[]; back: AdaptedMessage[] };
+
+/** Tells what is wrong with a request, and what of ours it says. */
+function target<T>(
+  to: (messages: readonly AnyMessage[]) => T,
+  from: (theirs: T) => AdaptedMessage[],
+  problemsOf: (theirs: T) => string[],
+): Target {
+  return (messages) => {
+    const request = to(messages);
+    return { problems: problemsOf(request), back: from(request) };
+  };
+}
+
+const TARGETS: Record<string, Target> = {
+  openai: target(toOpenai, fromOpenai, openaiProblems),
+  anthropic: target(toAnthropic, fromAnthropic, anthropicProblems),
+  gemini: target(toGemini, fromGemini, geminiProblems),
+  aiSdk: target(toAiSdk, fromAiSdk, aiSdkProblems),
+  llxprt: target(toLlxprt, fromLlxprt, llxprtProblems),
 };
 
 /**

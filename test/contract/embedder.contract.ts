@@ -70,14 +70,6 @@ function describeAnyEmbedder({ create, close, far }: EmbedderContract<Embedder>)
     expect(await vectorsOf(embedder, close[0])).toEqual(before);
     expect(await vectorsOf(create(), close[0])).toEqual(before);
   });
-
-  test("gives vectors that stay as they are when the next one is made", async () => {
-    const embedder = create();
-    const [first] = await vectorsOf(embedder, close[0]);
-    const copy = first!.slice();
-    await vectorsOf(embedder, far);
-    expect(first).toEqual(copy);
-  });
 }
 
 export function describeLocalEmbedder(name: string, contract: LocalEmbedderContract): void {

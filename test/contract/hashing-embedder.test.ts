@@ -22,13 +22,6 @@ describe("the hashing embedder", () => {
 
   const embed = (text: string) => hashingEmbedder.embed(text)!;
 
-  test("touches one number in each quarter for each word", () => {
-    const vector = embed("lock");
-    const touched = [...vector.entries()].filter(([, value]) => value !== 0);
-    expect(touched.map(([index]) => Math.floor(index / 96))).toEqual([0, 1, 2, 3]);
-    expect(touched.map(([, value]) => Math.abs(value))).toEqual([0.5, 0.5, 0.5, 0.5]);
-  });
-
   test("weighs a word by the square root of its count", () => {
     // Orthogonal words with counts 4 and 1: lengths 2 and 1, so the cosine with the frequent one is 2/√5.
     expect(cosine(embed("lock"), embed("bread"))).toBe(0);

@@ -283,7 +283,3 @@ test("nothing else is a StoreError", () => {
   expect(StoreError.is(Object.assign(new Error("x"), { code: "STORE_BUSY" }))).toBe(false);
   expect(StoreError.is(undefined)).toBe(false);
 });
-
-test("there are 41 codes", () => {
-  expect(Object.keys(PINS)).toHaveLength(41);
-});

@@ -98,54 +98,6 @@ test("tables and views, with their columns in order", () => {
   ]);
 });
 
-test("indexes", () => {
-  const rows = temporaryStore().query(
-    "SELECT name FROM sqlite_master WHERE type = 'index' AND name NOT LIKE 'sqlite_%' ORDER BY name",
-  );
-  expect(rows.map(({ name }) => name)).toEqual([
-    "actions_by_error",
-    "actions_by_name",
-    "clusters_by_session",
-    "clusters_by_subject",
-    "clusters_open",
-    "clusters_settled",
-    "clusters_unassigned",
-    "entries_by_external_id",
-    "entries_by_session",
-    "items_by_key",
-    "items_by_session",
-    "message_artifacts_by_sha256",
-    "messages_by_external_id",
-    "messages_by_parent",
-    "messages_by_seq",
-    "messages_by_step",
-    "messages_pinned",
-    "pending_vectors_by_session",
-    "reembedded_vectors_by_message",
-    "sessions_by_external_id",
-    "sessions_by_parent",
-    "sessions_by_project",
-    "sessions_superseded",
-    "shared_pasts_by_holder",
-    "summaries_by_root",
-    "summaries_by_session",
-    "summaries_claimed",
-    "summaries_overviews",
-    "summaries_pausing",
-    "summaries_standing",
-    "theme_checkpoints_by_session",
-    "themes_by_session",
-    "tombstones_by_opening",
-    "tombstones_by_session",
-    "undone_unions_by_root",
-    "undone_unions_by_session",
-    "unions_by_node",
-    "unions_by_root",
-    "unions_by_session",
-    "unions_of_subjects",
-  ]);
-});
-
 test("what the file says of itself", () => {
   const store = temporaryStore();
   // "Copp", the number of migrations, UTF-8.

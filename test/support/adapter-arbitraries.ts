@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import type { z } from "zod";
 import type { JsonValue, MessageInput, PartInput } from "../../src/index.ts";
 import { nastyJson } from "./message-arbitraries.ts";
 
@@ -18,6 +19,19 @@ export const jsonObject: fc.Arbitrary<Record<string, JsonValue>> = fc
   .map((entries) => Object.fromEntries(entries));
 
 export const base64: fc.Arbitrary<string> = fc.base64String({ minLength: 4, maxLength: 24 });
+
+export const one = <T extends string>(...values: T[]): fc.Arbitrary<T> => fc.constantFrom(...values);
+
+export const listOf = (...parts: fc.Arbitrary<object>[]): fc.Arbitrary<object[]> =>
+  fc.array(fc.oneof(...parts), { minLength: 1, maxLength: 3 });
+
+/** Tells what is wrong with a value by a schema of zod's: a line for each issue. */
+export function problemsBy(schema: z.ZodType): (value: unknown) => string[] {
+  return (value) => {
+    const issues = schema.safeParse(value).error?.issues ?? [];
+    return issues.map((issue) => `${issue.path.join(".")}: ${JSON.stringify(issue)}`);
+  };
+}
 
 /** Fields that we have never heard of, on top of those given. */
 export function withUnknown<T extends object>(known: fc.Arbitrary<T>): fc.Arbitrary<T> {

@@ -1,8 +1,7 @@
 import { type ModelMessage, modelMessageSchema } from "ai";
 import fc from "fast-check";
-import { base64, json, jsonObject, shape, withUnknown, words } from "./adapter-arbitraries.ts";
+import { base64, json, jsonObject, listOf, one, problemsBy, shape, withUnknown, words } from "./adapter-arbitraries.ts";
 
-const one = <T extends string>(...values: T[]) => fc.constantFrom(...values);
 const options = { providerOptions: fc.record({ anthropic: jsonObject }) };
 const text = shape({ type: one("text"), text: words }, options);
 const place = fc.oneof(base64, one("https://example.com/a", "data:image/png;base64,QUJD", "data:,x"));
@@ -37,7 +36,6 @@ const output = fc.oneof(
   shape({ type: one("execution-denied") }, { ...options, reason: words }),
   shape({ type: one("content"), value: fc.array(item, { maxLength: 3 }) }, options),
 );
-const list = (...parts: fc.Arbitrary<object>[]) => fc.array(fc.oneof(...parts), { minLength: 1, maxLength: 3 });
 const call = shape({ type: one("tool-call"), toolName: one("run", "read_file"), input: json }, options);
 const step = fc.record({
   before: fc.array(fc.oneof(text, reasoning, file, approval), { maxLength: 3 }),
@@ -47,7 +45,7 @@ const step = fc.record({
     maxLength: 3,
   }),
 });
-const said = fc.oneof(words, list(text, image, file));
+const said = fc.oneof(words, listOf(text, image, file));
 const answer = fc.oneof(
   words,
   fc.array(reasoning, { maxLength: 1 }).chain((thoughts) => text.map((part) => [...thoughts, part])),
@@ -91,7 +89,4 @@ export const aiSdkConversations: fc.Arbitrary<ModelMessage[]> = fc
   });
 
 /** By the SDK's own check. */
-export function aiSdkProblems(messages: unknown): string[] {
-  const { error } = modelMessageSchema.array().safeParse(messages);
-  return error === undefined ? [] : error.issues.map((issue) => `${issue.path.join(".")}: ${JSON.stringify(issue)}`);
-}
+export const aiSdkProblems = problemsBy(modelMessageSchema.array());

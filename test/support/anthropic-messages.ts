@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { z } from "zod";
 import type { AnthropicConversation } from "../../src/adapters/anthropic.ts";
-import { base64, json, jsonObject, shape, withUnknown, words } from "./adapter-arbitraries.ts";
+import { base64, json, jsonObject, listOf, one, problemsBy, shape, withUnknown, words } from "./adapter-arbitraries.ts";
 
-const one = <T extends string>(...values: T[]) => fc.constantFrom(...values);
 const cache = { cache_control: fc.constantFrom({ type: "ephemeral" }, { type: "ephemeral", ttl: "1h" }) };
 const text = shape({ type: one("text"), text: words }, { ...cache, citations: fc.constantFrom(null, []) });
 const url = fc.constant("https://example.com/a");
@@ -26,8 +25,7 @@ const document = shape(
 );
 const found = shape({ type: one("search_result"), source: words, title: words, content: fc.constant([]) });
 
-const list = (...blocks: fc.Arbitrary<object>[]) => fc.array(fc.oneof(...blocks), { minLength: 1, maxLength: 3 });
-const said = fc.oneof(words, list(text, image, document));
+const said = fc.oneof(words, listOf(text, image, document));
 const thought = fc.oneof(
   shape({ type: one("thinking"), thinking: fc.oneof(words, fc.constant("")), signature: base64 }),
   shape({ type: one("redacted_thinking"), data: base64 }),
@@ -44,7 +42,7 @@ const call = shape(
 );
 const result = shape(
   { type: one("tool_result") },
-  { ...cache, content: fc.oneof(words, list(text, image, document, found)), is_error: fc.boolean() },
+  { ...cache, content: fc.oneof(words, listOf(text, image, document, found)), is_error: fc.boolean() },
 );
 const step = fc.record({
   before: fc.array(fc.oneof(thought, text, served), { maxLength: 3 }),
@@ -54,13 +52,13 @@ const step = fc.record({
 });
 const answer = fc.oneof(
   words,
-  list(text, thought).filter((blocks) => blocks.some((block) => "text" in block)),
+  listOf(text, thought).filter((blocks) => blocks.some((block) => "text" in block)),
 );
 
 /** Conversations as the service has them: every call has its answer, and an id of its own. */
 export const anthropicConversations: fc.Arbitrary<AnthropicConversation> = fc
   .tuple(
-    fc.oneof(fc.constant({}), fc.record({ system: fc.oneof(words, list(text)) })),
+    fc.oneof(fc.constant({}), fc.record({ system: fc.oneof(words, listOf(text)) })),
     fc.array(
       fc.record({
         asked: said,
@@ -139,7 +137,4 @@ const Conversation = z.strictObject({
   ),
 });
 
-export function anthropicProblems(conversation: unknown): string[] {
-  const { error } = Conversation.safeParse(conversation);
-  return error === undefined ? [] : error.issues.map((issue) => `${issue.path.join(".")}: ${JSON.stringify(issue)}`);
-}
+export const anthropicProblems = problemsBy(Conversation);

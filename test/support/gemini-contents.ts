@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { z } from "zod";
 import type { GeminiConversation } from "../../src/adapters/gemini.ts";
-import { base64, json, jsonObject, shape, withUnknown, words } from "./adapter-arbitraries.ts";
+import { base64, json, jsonObject, problemsBy, shape, withUnknown, words } from "./adapter-arbitraries.ts";
 
 const signature = { thoughtSignature: base64 };
 const text = shape({ text: words }, signature);
@@ -120,7 +120,4 @@ const Conversation = z.strictObject({
   ),
 });
 
-export function geminiProblems(conversation: unknown): string[] {
-  const { error } = Conversation.safeParse(conversation);
-  return error === undefined ? [] : error.issues.map((issue) => `${issue.path.join(".")}: ${JSON.stringify(issue)}`);
-}
+export const geminiProblems = problemsBy(Conversation);

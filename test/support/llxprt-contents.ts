@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { z } from "zod";
 import type { LlxprtConversation } from "../../src/adapters/llxprt.ts";
-import { base64, json, jsonObject, shape, words } from "./adapter-arbitraries.ts";
+import { base64, json, jsonObject, listOf, one, problemsBy, shape, words } from "./adapter-arbitraries.ts";
 
-const one = <T extends string>(...values: T[]) => fc.constantFrom(...values);
 const own = { providerMetadata: jsonObject };
 const text = shape({ type: one("text"), text: words }, own);
 const code = shape({ type: one("code"), code: words }, { language: one("ts") });
@@ -30,7 +29,6 @@ const response = shape(
 );
 const metadata = { metadata: shape({}, { timestamp: fc.nat(), model: words, usage: jsonObject }) };
 const head = shape({}, metadata);
-const list = (...blocks: fc.Arbitrary<object>[]) => fc.array(fc.oneof(...blocks), { minLength: 1, maxLength: 3 });
 const step = fc.record({
   head,
   before: fc.array(fc.oneof(text, thinking, code), { maxLength: 2 }),
@@ -45,9 +43,9 @@ export const llxprtConversations: fc.Arbitrary<LlxprtConversation> = fc
     fc.array(
       fc.record({
         head,
-        asked: list(text, media, code),
+        asked: listOf(text, media, code),
         steps: fc.array(step, { maxLength: 2 }),
-        answer: list(text, code, media),
+        answer: listOf(text, code, media),
       }),
       { minLength: 1, maxLength: 3 },
     ),
@@ -99,7 +97,4 @@ const Conversation = z.strictObject({
 });
 
 /** Held against the fields that llxprt-code's interface has. */
-export function llxprtProblems(conversation: unknown): string[] {
-  const { error } = Conversation.safeParse(conversation);
-  return error === undefined ? [] : error.issues.map((issue) => `${issue.path.join(".")}: ${JSON.stringify(issue)}`);
-}
+export const llxprtProblems = problemsBy(Conversation);

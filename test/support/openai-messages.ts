@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { z } from "zod";
 import type { OpenaiMessage } from "../../src/adapters/openai.ts";
-import { base64, json, jsonObject, shape, withUnknown, words } from "./adapter-arbitraries.ts";
+import { base64, json, jsonObject, one, problemsBy, shape, withUnknown, words } from "./adapter-arbitraries.ts";
 
-const one = <T extends string>(...values: T[]) => fc.constantFrom(...values);
 const text = shape({ type: one("text"), text: words }, { prompt_cache_breakpoint: fc.constant({ mode: "explicit" }) });
 const image = shape({
   type: one("image_url"),
@@ -141,7 +140,4 @@ const Messages = z.array(
   ]),
 );
 
-export function openaiProblems(messages: unknown): string[] {
-  const { error } = Messages.safeParse(messages);
-  return error === undefined ? [] : error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
-}
+export const openaiProblems = problemsBy(Messages);

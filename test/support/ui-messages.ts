@@ -1,9 +1,8 @@
 import type { UIMessage } from "ai";
 import fc from "fast-check";
 import { z } from "zod";
-import { base64, json, jsonObject, shape, words } from "./adapter-arbitraries.ts";
+import { base64, json, jsonObject, listOf, one, problemsBy, shape, words } from "./adapter-arbitraries.ts";
 
-const one = <T extends string>(...values: T[]) => fc.constantFrom(...values);
 const provider = { providerMetadata: fc.record({ anthropic: jsonObject }) };
 const text = shape({ type: one("text"), text: words }, { ...provider, state: one("done") });
 const reasoning = shape({ type: one("reasoning"), text: fc.oneof(words, fc.constant("")) }, { ...provider, id: words });
@@ -17,7 +16,6 @@ const file = shape(
 );
 const source = shape({ type: one("source-url"), sourceId: words, url });
 const widget = shape({ type: one("data-weather"), data: json }, { id: words });
-const list = (...parts: fc.Arbitrary<object>[]) => fc.array(fc.oneof(...parts), { minLength: 1, maxLength: 3 });
 const outcome = fc.oneof(
   shape(
     { state: one("output-available"), output: json },
@@ -31,7 +29,7 @@ const tool = fc.oneof(
 );
 const step = fc.record({
   isMarked: fc.boolean(),
-  before: list(text, reasoning, source, widget),
+  before: listOf(text, reasoning, source, widget),
   tools: fc.array(fc.tuple(tool, outcome), { maxLength: 3 }),
 });
 
@@ -41,7 +39,7 @@ export const uiChats: fc.Arbitrary<UIMessage[]> = fc
     fc.array(text, { maxLength: 1 }),
     fc.array(
       fc.record({
-        asked: list(text, file, widget),
+        asked: listOf(text, file, widget),
         about: shape({}, { metadata: jsonObject }),
         steps: fc.array(step, { minLength: 1, maxLength: 3 }),
         answer: text,
@@ -101,7 +99,4 @@ const Chat = z.array(
 );
 
 /** Held against the parts that the SDK has types for. */
-export function uiProblems(messages: unknown): string[] {
-  const { error } = Chat.safeParse(messages);
-  return error === undefined ? [] : error.issues.map((issue) => `${issue.path.join(".")}: ${JSON.stringify(issue)}`);
-}
+export const uiProblems = problemsBy(Chat);

@@ -61,11 +61,6 @@ test("renders an empty session as nothing", () => {
   });
 });
 
-test("has no memory message when there is nothing to put into it", () => {
-  const window = [textMessage(0, "user", 10), textMessage(1, "assistant", 10)];
-  expect(render(viewOf({ window }), 20).messages).toHaveLength(2);
-});
-
 test("quotes hidden messages of the window in the memory message, and names the rest", () => {
   const window = Array.from({ length: 40 }, (_, seq) =>
     messageOf(seq, "user", [{ type: "text", text: `Line ${seq}. `.repeat(20) }]),
@@ -173,14 +168,6 @@ describe("a newest step that is too large", () => {
     });
     expect(render(view, 2_040).messages).toHaveLength(2);
   });
-
-  test("is refused with what it needs when its shortest form does not fit", () => {
-    const view = viewOf({ window: [question, asks, output(5_000)], evictedSeq: 30, themes: cold });
-    const error = tokensNeeded(view, 60) as { details: { tokensNeeded: number } };
-    expect(error).toMatchObject({ code: "BUDGET_TOO_SMALL" });
-    expect(render(view, error.details.tokensNeeded).messages.at(-1)!.role).toBe("tool");
-    expect(tokensNeeded(view, error.details.tokensNeeded - 1)).toBeInstanceOf(Error);
-  });
 });
 
 describe("the budget that is asked for", () => {
@@ -216,23 +203,24 @@ test("shows a large step that is open as it will be when nobody has answered it"
 });
 
 describe("a call without an answer", () => {
+  const user = textMessage(0, "user", 10);
   const asks = messageOf(1, "assistant", [call("call_0", "run")]);
+  const next = textMessage(2, "user", 10);
 
-  test("waits for it at the end of the session", () => {
-    const view = viewOf({ window: [textMessage(0, "user", 10), asks] });
-    expect(render(view, 1_000).messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
-  });
-
-  test("was interrupted when something follows, be it pinned", () => {
-    const next = textMessage(2, "user", 10);
-    const followed = viewOf({ window: [textMessage(0, "user", 10), asks, next] });
-    expect(render(followed, 1_000).messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user"]);
-    const pinned = viewOf({ window: [textMessage(0, "user", 10), asks], pinned: [{ ...next, pinned: true }] });
-    expect(render(pinned, 1_000).messages.map(({ role }) => role)).toEqual(["user", "user", "assistant", "tool"]);
-  });
-
-  test("still waits when only a system message follows", () => {
-    const view = viewOf({ window: [textMessage(0, "user", 10), asks], pinned: [textMessage(2, "system", 10)] });
-    expect(render(view, 1_000).messages.map(({ role }) => role)).toEqual(["system", "user", "assistant"]);
+  test.each<[string, Partial<RenderView>, Message["role"][]]>([
+    ["waits for it at the end of the session", { window: [user, asks] }, ["user", "assistant"]],
+    ["was interrupted when something follows", { window: [user, asks, next] }, ["user", "assistant", "tool", "user"]],
+    [
+      "was interrupted when something pinned follows",
+      { window: [user, asks], pinned: [{ ...next, pinned: true }] },
+      ["user", "user", "assistant", "tool"],
+    ],
+    [
+      "still waits when only a system message follows",
+      { window: [user, asks], pinned: [textMessage(2, "system", 10)] },
+      ["system", "user", "assistant"],
+    ],
+  ])("%s", (_, fields, roles) => {
+    expect(render(viewOf(fields), 1_000).messages.map(({ role }) => role)).toEqual(roles);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Part } from "../../../src/core/message.ts";
-import { estimatingTokenCounter, messageTokens, partsTokens, type TokenCounter } from "../../../src/core/tokens.ts";
+import { messageTokens, partsTokens, type TokenCounter } from "../../../src/core/tokens.ts";
 
 /** One token a character, so that every count below can be done by hand. */
 const characters: TokenCounter = { name: "characters", count: (text) => text.length };
@@ -37,16 +37,6 @@ describe("partsTokens", () => {
     ["data as JSON", [{ type: "data", data: [1, 2] }], 4 + 5],
   ])("counts %s", (_, parts, expected) => {
     expect(partsTokens(parts, characters)).toBe(expected);
-  });
-});
-
-describe("the estimate", () => {
-  test("is 0 for nothing and grows with the text", () => {
-    expect(estimatingTokenCounter.count("")).toBe(0);
-    const short = estimatingTokenCounter.count("Why did the deploy fail?");
-    expect(short).toBeGreaterThan(3);
-    expect(short).toBeLessThan(12);
-    expect(estimatingTokenCounter.count("Why did the deploy fail? ".repeat(100))).toBeGreaterThan(50 * short);
   });
 });
 

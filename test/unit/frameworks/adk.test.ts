@@ -13,6 +13,13 @@ function changing(stateDelta: Record<string, unknown>, fields: Partial<Event> = 
   return createEvent({ ...fields, actions: createEventActions({ stateDelta }) });
 }
 
+/** A new session of Ada's, in a store of its own. */
+async function begun() {
+  const store = temporaryStore();
+  const service = new CoppiceSessionService(store);
+  return { store, service, session: await service.createSession({ ...ADA, sessionId: "s1" }) };
+}
+
 describe("a session", () => {
   test("comes back with its events word for word, also in another process", async () => {
     const path = temporaryPath();
@@ -60,8 +67,7 @@ describe("a session", () => {
   });
 
   test("that is missing takes no event, and the session object stays as it was", async () => {
-    const service = new CoppiceSessionService(temporaryStore());
-    const session = await service.createSession({ ...ADA, sessionId: "s1" });
+    const { service, session } = await begun();
     session.id = "missing";
     await expect(service.appendEvent({ session, event: changing({ a: 1 }) })).rejects.toThrow(
       "Session missing not found",
@@ -137,8 +143,7 @@ describe("state", () => {
   });
 
   test("keeps the newer of two writes of a key, even if its event comes first", async () => {
-    const service = new CoppiceSessionService(temporaryStore());
-    const session = await service.createSession({ ...ADA, sessionId: "s1" });
+    const { service, session } = await begun();
     const deltas = ["older", "newer", "newest"].map((value) => {
       const delta = {};
       new State(session.state, delta).set("key", value);
@@ -167,8 +172,7 @@ describe("state", () => {
 
 describe("events", () => {
   test("that are partial are returned and not stored", async () => {
-    const service = new CoppiceSessionService(temporaryStore());
-    const session = await service.createSession({ ...ADA, sessionId: "s1" });
+    const { service, session } = await begun();
     const partial = said("unfinish", { partial: true });
     expect(await service.appendEvent({ session, event: partial })).toBe(partial);
     expect(session.events).toEqual([]);
@@ -176,9 +180,7 @@ describe("events", () => {
   });
 
   test("with the id of another one take its place", async () => {
-    const store = temporaryStore();
-    const service = new CoppiceSessionService(store);
-    const session = await service.createSession({ ...ADA, sessionId: "s1" });
+    const { store, service, session } = await begun();
     for (const [id, text] of [["a", "draft"], ["b", "between"], ["a", "final"]] as const) await service.appendEvent({ session, event: said(text, { id }) }); // biome-ignore format: a row
     const textsOf = ({ events }: Session) => events.map(({ content }) => content!.parts![0]!.text);
     expect(textsOf(session)).toEqual(["final", "between"]);
@@ -192,9 +194,7 @@ describe("events", () => {
   });
 
   test("that are appended at once stay in order, and the session object keeps them", async () => {
-    const store = temporaryStore();
-    const service = new CoppiceSessionService(store);
-    const session = await service.createSession({ ...ADA, sessionId: "s1" });
+    const { service, session } = await begun();
     const events = Array.from({ length: 5 }, (_, number) => said(`number ${number}`));
     await Promise.all(events.map((event) => service.appendEvent({ session, event })));
     expect(session.events.every((event, index) => event === events[index])).toBe(true);
@@ -203,8 +203,7 @@ describe("events", () => {
   });
 
   test("of one millisecond stay in order: 60 pairs", async () => {
-    const service = new CoppiceSessionService(temporaryStore());
-    const session = await service.createSession({ ...ADA, sessionId: "s1" });
+    const { service, session } = await begun();
     const ids = Array.from({ length: 120 }, (_, number) => `e${number}`);
     for (const [number, id] of ids.entries()) {
       await service.appendEvent({ session, event: createEvent({ id, timestamp: 5_000 + Math.floor(number / 2) }) });
@@ -213,8 +212,7 @@ describe("events", () => {
   });
 
   test("are limited by number and by time, which is exclusive", async () => {
-    const service = new CoppiceSessionService(temporaryStore());
-    const session = await service.createSession({ ...ADA, sessionId: "s1" });
+    const { service, session } = await begun();
     for (const timestamp of [1_000, 2_000, 2_000.4, 3_000])
       await service.appendEvent({ session, event: createEvent({ timestamp }) });
     const timesBy = async (config: { numRecentEvents?: number; afterTimestamp?: number }) =>

@@ -44,14 +44,6 @@ const seqsOf = (target: string | number, options = {}): number[] =>
   store.expand(target, options).members.map(({ seq }) => seq);
 
 describe("expand", () => {
-  test("the fixture grows as its picture says", () => {
-    expect(
-      store
-        .query("SELECT kind || ' ' || (node - 1) || '→' || (root - 1) AS row FROM unions ORDER BY id")
-        .map(({ row }) => row),
-    ).toEqual(["start 1→1", "join 2→1", "start 3→3", "unite 3→1", "join 4→3", "join 5→1", "join 6→1"]);
-  });
-
   test("gives the messages of a span from its first to its last, but for those that are pinned", () => {
     const { messageId: pinned } = session.append(user("pinned", { pinned: true }));
     const { messageId: last } = session.append(user("after it"));

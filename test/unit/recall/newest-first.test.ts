@@ -16,20 +16,8 @@ function storeOf(...messages: readonly MessageInput[]): Store {
   return store;
 }
 
-async function found(store: Store, query: string): Promise<string[]> {
-  return (await store.recall(query, { limit: 5 })).map(({ text }) => text);
-}
-
 const OLD = user("The staging region is eu-west-1. Please keep that in mind.");
 const NOW = user("Change of plan: the staging region is now eu-north-1, because of the latency for everybody in Oslo.");
-
-test("what was changed later comes first, and what it replaces says so", async () => {
-  const store = storeOf(OLD, NOW);
-  const [first, second] = await store.recall("What is the staging region?", { limit: 5 });
-  expect([first!.text, second!.text]).toEqual([NOW.content, OLD.content]);
-  expect(first).not.toHaveProperty("supersededBy");
-  expect(second!.supersededBy).toBe(first!.messageId);
-});
 
 test("a question about how it was is answered in order of relevance", async () => {
   const [first] = await storeOf(OLD, NOW).recall("What was the staging region originally?");
@@ -78,5 +66,5 @@ test("of three, the last holds, and both others say so", async () => {
   expect(first!.text).toContain("us-east-2");
   for (const text of [OLD.content, NOW.content])
     expect(others.find((hit) => hit.text === text)?.supersededBy).toBe(first!.messageId);
-  expect((await found(store, "Which staging region do we use?"))[0]).toContain("us-east-2");
+  expect(first).not.toHaveProperty("supersededBy");
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { MessageInput, RecallHit } from "../../../src/index.ts";
 import { FEATURES, peopleFeatures } from "../../../src/recall/people.ts";
-import { shapeOf, wantedBy } from "../../../src/recall/shape.ts";
+import { shapeOf } from "../../../src/recall/shape.ts";
 import { spokenWords } from "../../../src/recall/spoken-words.ts";
 import { rankedMessage } from "../../support/ranked-message.ts";
 import { temporaryStore } from "../../support/temporary-store.ts";
@@ -180,11 +180,6 @@ test("a text shows what may answer", () => {
     hasPlace: true,
     hasNumber: true,
   });
-});
-
-test("a question shows what it asks for", () => {
-  expect(wantedBy("When was it?")).toEqual({ time: true, place: false, number: false });
-  expect(wantedBy("Which city, and how many days?")).toEqual({ time: false, place: true, number: true });
 });
 
 test("stop words that say what people did are counted in every form, relative to the length", () => {

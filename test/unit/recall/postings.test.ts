@@ -3,22 +3,6 @@ import { describe, expect, test } from "vitest";
 import { bestHits } from "../../../src/recall/postings.ts";
 
 describe("the best hits", () => {
-  test("are worth what their words are worth together", () => {
-    const lock = { messageIds: [2, 5, 9], shares: [1, 0.5, 2] };
-    const region = { messageIds: [5, 7], shares: [1.5, 1] };
-    expect([...bestHits([lock, region], [2, 4], 10)]).toEqual([
-      { messageId: 5, score: 7, scores: [1, 6] },
-      { messageId: 9, score: 4, scores: [4, 0] },
-      { messageId: 7, score: 4, scores: [0, 4] },
-      { messageId: 2, score: 2, scores: [2, 0] },
-    ]);
-  });
-
-  test("are none where no word occurs", () => {
-    expect([...bestHits([], [], 10)]).toEqual([]);
-    expect([...bestHits([{ messageIds: [], shares: [] }], [1], 10)]).toEqual([]);
-  });
-
   /**
    * Goal: however many are thought likely, all come, in the one order.
    * Method: sum and sort the same random lists with a map, and compare.

@@ -1,12 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  byLexicalVectors,
-  type Candidate,
-  type Ranked,
-  rankCandidates,
-  type ScoreParts,
-  VECTOR_WEIGHT,
-} from "../../../src/recall/ranking.ts";
+import { type Candidate, type Ranked, rankCandidates, type ScoreParts } from "../../../src/recall/ranking.ts";
 
 /** A tool's message without tokens, words and vector, so that every part of its score is 0 until the test gives it one. */
 function candidate(messageId: number, given: Partial<Candidate> = {}): Candidate {
@@ -154,41 +147,6 @@ test("a time counts by how exactly the query names it", () => {
   expect(idsOf(ranked)).toEqual([3, 2, 1]);
 });
 
-test("a vector counts by its nearness, for or against, and where there is none not at all", () => {
-  const near = new Map([
-    [1, -0.5],
-    [3, 1],
-    [4, 0],
-  ]);
-  const ranked = [
-    ...byLexicalVectors(
-      rankCandidates(
-        [1, 2, 3, 4].map((id) => candidate(id)),
-        [1],
-      ),
-      () => near,
-      VECTOR_WEIGHT,
-    ),
-  ];
-  expect(partOf("vector", ranked)).toEqual({ 1: -0.1, 2: 0, 3: 0.2, 4: 0 });
-  expect(idsOf(ranked)).toEqual([3, 4, 2, 1]);
-});
-
-test("a score is the sum of its parts", () => {
-  const ranked = rankCandidates(
-    [
-      candidate(1, { speaker: "user", tokenCount: 20, wordScores: [1, 2], datedness: 1, isNamed: true }),
-      candidate(2, { speaker: "assistant", tokenCount: 200, wordScores: [0, 1] }),
-    ],
-    [1, 2],
-  );
-  for (const { score, parts } of ranked) {
-    const sum = parts.words + parts.neighborhood + parts.session + parts.speaker + parts.time + parts.vector;
-    expect(score).toBeCloseTo(sum, 12);
-    expect(Object.keys(parts)).toEqual(["words", "neighborhood", "session", "speaker", "time", "vector"]);
-  }
-});
-
 test("of equals the newest is first, in whichever order they came", () => {
   const [one, two, three] = [candidate(1), candidate(2), candidate(3)];
   for (const order of [
@@ -198,8 +156,4 @@ test("of equals the newest is first, in whichever order they came", () => {
   ]) {
     expect(idsOf(rankCandidates(order, [1]))).toEqual([3, 2, 1]);
   }
-});
-
-test("nothing is ranked as nothing", () => {
-  expect(rankCandidates([], [])).toEqual([]);
 });

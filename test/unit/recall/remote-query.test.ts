@@ -123,13 +123,4 @@ describe("calls that answer at once", () => {
     const store = openedStore(temporaryPath());
     expect(await store.embedQuery("harbor")).toEqual(vectorOf("harbor"));
   });
-
-  test("render takes a query's words, and its vector where there is one", async () => {
-    const { session, embedder } = await remoteStore();
-    const byWords = session.render({ tokensMax: 4_000, query: "harbor lens" });
-    const byBoth = session.render({ tokensMax: 4_000, query: { text: "zxqv", embedding: vectorOf("harbor lens") } });
-    expect(byWords.tokenCount).toBeLessThanOrEqual(4_000);
-    expect(byBoth.tokenCount).toBeLessThanOrEqual(4_000);
-    expect(embedder.requests).toEqual([]);
-  });
 });

@@ -1,38 +1,26 @@
 import { describe, expect, test } from "vitest";
 import type { MessageInput, RecallHit } from "../../../src/index.ts";
-import { isWork } from "../../../src/recall/work.ts";
-import { rankedMessage } from "../../support/ranked-message.ts";
+import { runs } from "../../support/acts.ts";
+import { assistant, user } from "../../support/said.ts";
 import { temporaryStore } from "../../support/temporary-store.ts";
-
-const prompt = (content: string): MessageInput => ({ role: "user", content });
-const answer = (content: string): MessageInput => ({ role: "assistant", content });
-
-let calls = 0;
-function call(command: string, printed: string): MessageInput[] {
-  const toolCallId = `call-${calls++}`;
-  return [
-    { role: "assistant", parts: [{ type: "tool_call", toolCallId, name: "bash", args: { command } }] },
-    { role: "tool", parts: [{ type: "tool_result", toolCallId, content: printed }] },
-  ];
-}
 
 /** Work on two matters, with what agents announce and tools print. */
 const RETRY = [
-  prompt("Uploads of large files fail with a timeout now and then. Can you find out why the retry does not help?"),
-  answer("Let me look at the retry."),
-  ...call("grep -rn retry src/upload", "src/upload/client.ts:41: retry(put, { timeout, attempts: 3 })"),
-  answer(
+  user("Uploads of large files fail with a timeout now and then. Can you find out why the retry does not help?"),
+  assistant("Let me look at the retry."),
+  ...runs("grep -rn retry src/upload", "src/upload/client.ts:41: retry(put, { timeout, attempts: 3 })"),
+  assistant(
     "It is called with the same deadline again. The first attempt has used it up, so the second one begins with no time left and " +
       "gives up at once. I would give each attempt thirty seconds of its own, and keep the whole below two minutes.",
   ),
-  prompt("ok do it"),
-  ...call("sed -i s/deadline/perAttempt/ src/upload/client.ts", ""),
-  answer("Done."),
+  user("ok do it"),
+  ...runs("sed -i s/deadline/perAttempt/ src/upload/client.ts", ""),
+  assistant("Done."),
 ];
 const COLORS = [
-  prompt("The colors of the chart are hard to tell apart."),
-  ...call("cat src/chart/colors.ts", "export const colors = ['red', 'orange'];"),
-  answer(
+  user("The colors of the chart are hard to tell apart."),
+  ...runs("cat src/chart/colors.ts", "export const colors = ['red', 'orange'];"),
+  assistant(
     "The palette has six hues of red. I replaced it by one that color-blind people can tell apart, with eight hues.",
   ),
 ];
@@ -44,17 +32,6 @@ async function asked(question: string, sessions: MessageInput[][] = [RETRY, COLO
 }
 
 const placeOf = (hits: readonly RecallHit[], text: string): number => hits.findIndex((hit) => hit.text.includes(text));
-
-test("is told by a call or the result of one", () => {
-  const [said] = [rankedMessage(1, 1).candidate];
-  expect(isWork([{ ...said, speaker: "user" }])).toBe(false);
-  expect(
-    isWork([
-      { ...said, speaker: "user" },
-      { ...said, speaker: "tool" },
-    ]),
-  ).toBe(true);
-});
 
 describe("work with tools", () => {
   test("finds an answer by the words of the prompt that it answers", async () => {
@@ -76,10 +53,10 @@ describe("work with tools", () => {
   test("does not prefer a short line of the user", async () => {
     const hits = await asked("why was the request of the user interrupted", [
       [
-        prompt("[Request interrupted by user]"),
-        prompt("Users say that their exports stop halfway. Look into it, please."),
-        ...call("tail server.log", "worker restarted"),
-        answer(
+        user("[Request interrupted by user]"),
+        user("Users say that their exports stop halfway. Look into it, please."),
+        ...runs("tail server.log", "worker restarted"),
+        assistant(
           "The deploy restarts the worker, so the request of a user is interrupted, and nothing starts the export again.",
         ),
       ],
@@ -88,17 +65,19 @@ describe("work with tools", () => {
   });
 
   test("counts the prompts of the same session only, and the last one only", async () => {
-    const later = answer("The palette is done, too, and the build passes on all machines again after the last change.");
+    const later = assistant(
+      "The palette is done, too, and the build passes on all machines again after the last change.",
+    );
     const score = async (sessions: MessageInput[][]): Promise<number> =>
       (await asked("timeout of uploads", sessions)).find(({ text }) => text === later.content)?.parts?.words ?? 0;
-    const upload = prompt("Why is there a timeout of the uploads?");
-    const work = call("ls", "uploads");
+    const upload = user("Why is there a timeout of the uploads?");
+    const work = runs("ls", "uploads");
     expect(await score([[upload, ...work, later]])).toBeGreaterThan(0);
-    expect(await score([[upload, ...work, prompt("And the palette, what of that?"), later]])).toBe(0);
+    expect(await score([[upload, ...work, user("And the palette, what of that?"), later]])).toBe(0);
     expect(
       await score([
         [upload, ...work],
-        [prompt("And the palette?"), later],
+        [user("And the palette?"), later],
       ]),
     ).toBe(0);
   });

@@ -369,6 +369,26 @@ test("a fork whose frontier has not moved yet can be forked, read and verified, 
   expect(store.verify()).toMatchObject({ ok: true, problems: [] });
 });
 
+/** A store with a fork whose file was changed by SQL. */
+function changedFile(sql: string): Store {
+  const path = temporaryPath();
+  const store = openedStore(path);
+  talk(store.session("other"), 0, 30);
+  const session = store.session("s", SMALL);
+  talk(session, 0, 30);
+  session.fork({ toSeq: 19, id: "f" });
+  store.close();
+  inDatabase(path, (database) => database.exec(sql));
+  return openedStore(path);
+}
+
+test.each([
+  ["tokens", "UPDATE messages SET token_count = token_count + 1 WHERE seq = 3", (fork: Session) => fork.roots()],
+  ["opening", "UPDATE messages SET parts = replace(parts, ' ', '-') WHERE seq = 0", (fork: Session) => fork.info()],
+])("a fork does not show the %s of a damaged message that it shares", (_, sql, read) => {
+  expect(() => read(changedFile(sql).resume("f"))).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
+});
+
 test.each([
   "UPDATE shared_pasts SET checksum = -1, seq_last = seq_last - 1",
   "UPDATE shared_pasts SET checksum = -1, seq_last = seq_last + 2",
@@ -377,14 +397,7 @@ test.each([
   "UPDATE shared_pasts SET log_position = log_position - 1",
   "UPDATE sessions SET parent_session_id = NULL, checksum = -1 WHERE id = 'f'; UPDATE shared_pasts SET checksum = -1, seq_last = seq_last - 1",
 ])("a fork whose past is damaged shows nothing: %s", (sql) => {
-  const path = temporaryPath();
-  const store = openedStore(path);
-  talk(store.session("other"), 0, 30);
-  const session = store.session("s", SMALL);
-  talk(session, 0, 30);
-  session.fork({ toSeq: 19, id: "f" });
-  inDatabase(path, (database) => database.exec(sql));
-  const damaged = openedStore(path);
+  const damaged = changedFile(sql);
   const fork = damaged.resume("f");
   for (const read of [() => fork.messages(), () => fork.newest(), () => fork.render(), () => fork.info()]) {
     expect(read).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
@@ -393,29 +406,6 @@ test.each([
   expect(textOfProblems(damaged)).toContainEqual(
     expect.stringMatching(/^(fork f does not share what session \w+ had|row f of shared_pasts is damaged)/),
   );
-});
-
-test("a fork does not add up the tokens of a damaged message that it shares", () => {
-  const path = temporaryPath();
-  const store = openedStore(path);
-  const session = store.session("s", SMALL);
-  talk(session, 0, 30);
-  session.fork({ toSeq: 19, id: "f" });
-  store.close();
-  inDatabase(path, (database) => database.exec("UPDATE messages SET token_count = token_count + 1 WHERE seq = 3"));
-  expect(() => openedStore(path).resume("f").roots()).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
-});
-
-test("a fork does not show the opening of what it shares if that is damaged", () => {
-  const path = temporaryPath();
-  const store = openedStore(path);
-  const session = store.session("s", SMALL);
-  talk(session, 0, 30);
-  session.fork({ toSeq: 19, id: "f" });
-  expect(store.resume("f").info().opening).toBe(textsOf(session)[0]);
-  const opening = "UPDATE messages SET parts = replace(parts, ' ', '-') WHERE seq = 0";
-  inDatabase(path, (database) => database.exec(opening));
-  expect(() => openedStore(path).resume("f").info()).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
 });
 
 function textOfProblems(store: Store): string[] {

@@ -4,22 +4,12 @@ import { describe, expect, test } from "vitest";
 import { walkFiles } from "../../../src/importers/files.ts";
 import { ImportRun } from "../../../src/imports/import-run.ts";
 import type { Lost, MessageInput, Store } from "../../../src/index.ts";
+import { acts, runs } from "../../support/acts.ts";
 import { assistant, user } from "../../support/said.ts";
 import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
 
 const SUMMARY = { metadata: { isCompactSummary: true } };
 const summary = (text: string): MessageInput => user(text, SUMMARY);
-
-let callCount = 0;
-/** A call and its result. */
-function acted(name: string, args: object, content: string, isError = false): MessageInput[] {
-  const toolCallId = `c${callCount++}`;
-  return [
-    { role: "assistant", parts: [{ type: "tool_call", toolCallId, name, args }] },
-    { role: "tool", parts: [{ type: "tool_result", toolCallId, content, isError }] },
-  ];
-}
-const ran = (command: string, output = "ok", isError = false) => acted("Bash", { command }, output, isError);
 
 function storeOf(messages: readonly MessageInput[], id = "s"): Store {
   const store = temporaryStore();
@@ -165,9 +155,9 @@ describe("what was lost", () => {
       user("Please remember that the ledger closes at nine."),
       assistant("The root cause was a stale table in the counter."),
       assistant("A second counter did not work, so it was decided to drop it."),
-      ...acted("Edit", edit, "done"),
-      ...ran("npm run weigh -- --east"),
-      ...ran("npm run grind -- --all", "Error: the stone is stuck", true),
+      ...acts("Edit", edit, "done"),
+      ...runs("npm run weigh -- --east"),
+      ...runs("npm run grind -- --all", "Error: the stone is stuck", { isError: true }),
       assistant("Should I oil the stone?"),
       summary("Work on the mill goes on."),
     );
@@ -213,8 +203,8 @@ describe("what was lost", () => {
     };
     const lost = lostIn(
       user("Count the sacks of the east scale, please."),
-      ...acted("Edit", edit, "done"),
-      ...ran("npm run weigh -- --east"),
+      ...acts("Edit", edit, "done"),
+      ...runs("npm run weigh -- --east"),
       summary(
         "The user wants to count the sacks of the east scale.\n`npm run weigh -- --east` works.\n" +
           "In scale.ts:\n```\nexport const  east = readScale(table);\n```",
@@ -278,7 +268,7 @@ describe("what was lost", () => {
     );
     const lost = lostIn(
       ...rules,
-      ...acted("Write", { file_path: "src/sacks.ts", content: code }, "done"),
+      ...acts("Write", { file_path: "src/sacks.ts", content: code }, "done"),
       summary("None."),
     );
     const kinds = lost!.lines.slice(0, 20).map(({ kind }) => kind);

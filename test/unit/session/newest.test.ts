@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
+import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
 
 test("the newest message is the last that is still there, whoever wrote it", () => {
   const path = temporaryPath();
@@ -14,10 +14,4 @@ test("the newest message is the last that is still there, whoever wrote it", () 
   expect(session.newest()?.text).toBe("a");
   openedStore(path).session("s").append({ role: "assistant", content: "d" });
   expect(session.newest()).toMatchObject({ role: "assistant", text: "d" });
-});
-
-test("a session tells its project", () => {
-  const store = temporaryStore();
-  expect(store.session("s", { project: "web" }).project).toBe("web");
-  expect(store.session("t").project).toBeNull();
 });

@@ -71,16 +71,6 @@ test("reports a budget that is too small for the newest user message, which rend
   expect(session.render({ tokensMax: 100 }).tokenCount).toBe(100);
 });
 
-test("counts calls with their ids, names and arguments, and results with their ids", () => {
-  const session = sessionOf(0);
-  session.append([
-    user("go"), // 4 + 2
-    { role: "assistant", parts: [{ type: "tool_call", toolCallId: "c1", name: "ls", args: { a: 1 } }] }, // 4 + `c1 ls {"a":1}`
-    { role: "tool", parts: [{ type: "tool_result", toolCallId: "c1", content: "ok" }] }, // 4 + 2 + 2
-  ]);
-  expect(session.pressure()).toMatchObject({ fullTokens: 31, contextTokens: 31 });
-});
-
 test("refuses options that are not there, whoever is asked", async () => {
   const session = temporaryStore().session("s");
   const typo = { tokenMax: 100 } as object;

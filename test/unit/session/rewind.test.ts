@@ -485,20 +485,6 @@ test("an edit supersedes the message and all later ones, all or nothing, and und
   expect(session.messages().map(({ text }) => text)).toEqual(["one", "two", "three"]);
 });
 
-test("undo leaves out what was forgotten, before the rewind or since", () => {
-  const store = temporaryStore();
-  const session = store.session("s", SMALL);
-  const appended = session.append(talk(40));
-  store.forget("s", { messageIds: [appended[20]!.messageId] });
-  session.rewind({ toSeq: 10 });
-  store.forget("s", { messageIds: [appended[5]!.messageId, appended[30]!.messageId] });
-  expect(session.undo()).toEqual({ restoredCount: 27, supersededCount: 0 });
-  expect(session.messages().map(({ seq }) => seq)).toEqual(
-    [...Array(40).keys()].filter((seq) => ![5, 20, 30].includes(seq)),
-  );
-  expect(store.verify()).toMatchObject({ ok: true, problems: [] });
-});
-
 test("a session lists its branches, and which of them `undo` brings back", () => {
   const session = temporaryStore().session("s");
   const [, second, third] = session.append(talk(3));

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { MessageInput, Store } from "../../../src/index.ts";
+import { acts, runs } from "../../support/acts.ts";
 import { assistant, user } from "../../support/said.ts";
 import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
 
@@ -11,20 +12,6 @@ const LOCK = "stale session lock blocks the writer until the lock file is remove
 
 let store: Store;
 let now: number;
-
-function ran(id: string, command: string, content: string, isError = false): MessageInput[] {
-  return [
-    { role: "assistant", parts: [{ type: "tool_call", toolCallId: id, name: "Bash", args: { command } }] },
-    { role: "tool", parts: [{ type: "tool_result", toolCallId: id, content, isError }] },
-  ];
-}
-
-function todo(id: string, todos: { content: string; status: string }[]): MessageInput[] {
-  return [
-    { role: "assistant", parts: [{ type: "tool_call", toolCallId: id, name: "TodoWrite", args: { todos } }] },
-    { role: "tool", parts: [{ type: "tool_result", toolCallId: id, content: "Saved." }] },
-  ];
-}
 
 /** Appends a session, a day after the last one. */
 function say(id: string, messages: MessageInput[], project = "web"): void {
@@ -109,14 +96,20 @@ describe("subject", () => {
     say("first", [user(LOCK), assistant(LOCK), user("Thanks!")]);
     say("second", [
       user(LOCK),
-      ...ran("a", "npm test lock", "Error: the lock test failed", true),
-      ...ran("b", "npm run lint", "Error: lint failed", true),
-      ...ran("c", "npm run lint", "0 errors"),
-      ...todo("d", [{ content: "Remove the old lock", status: "pending" }]),
-      ...todo("e", [
-        { content: "Remove the old lock", status: "completed" },
-        { content: "Test the session lock", status: "pending" },
-      ]),
+      ...runs("npm test lock", "Error: the lock test failed", { isError: true }),
+      ...runs("npm run lint", "Error: lint failed", { isError: true }),
+      ...runs("npm run lint", "0 errors"),
+      ...acts("TodoWrite", { todos: [{ content: "Remove the old lock", status: "pending" }] }, "Saved."),
+      ...acts(
+        "TodoWrite",
+        {
+          todos: [
+            { content: "Remove the old lock", status: "completed" },
+            { content: "Test the session lock", status: "pending" },
+          ],
+        },
+        "Saved.",
+      ),
       assistant(`${LOCK}. Shall I also remove the lock of the reader?`),
     ]);
     await settle();
@@ -141,22 +134,20 @@ describe("subject", () => {
     ["npm run lint", "npm run build", true],
     ["make", "echo done", true],
   ])("after an error of %j, a success of %j leaves it open: %j", (failing, succeeding, isOpen) => {
-    say("work", [user(LOCK), ...ran("a", failing, "Error: it failed", true), ...ran("b", succeeding, "done")]);
+    say("work", [user(LOCK), ...runs(failing, "Error: it failed", { isError: true }), ...runs(succeeding, "done")]);
     const open = store.recap().topics.flatMap((topic) => topic.open);
     expect(open.map(({ text }) => text)).toEqual(isOpen ? [`${failing}: Error: it failed`] : []);
   });
 
   test("an error of a tool ends when the tool succeeds, with whatever it is, and what the user refused is none", () => {
-    const read = (id: string, path: string, content: string, isError: boolean): MessageInput[] => [
-      { role: "assistant", parts: [{ type: "tool_call", toolCallId: id, name: "Read", args: { file_path: path } }] },
-      { role: "tool", parts: [{ type: "tool_result", toolCallId: id, content, isError }] },
-    ];
+    const read = (path: string, content: string, isError: boolean) =>
+      acts("Read", { file_path: path }, content, { isError });
     const openIn = () => store.recap().topics.flatMap((topic) => topic.open).length;
-    say("work", [user(LOCK), ...read("a", "a.go", "File does not exist.", true)]);
+    say("work", [user(LOCK), ...read("a.go", "File does not exist.", true)]);
     expect(openIn()).toBe(1);
-    say("work", read("b", "b.go", "package b", false));
+    say("work", read("b.go", "package b", false));
     expect(openIn()).toBe(0);
-    say("work", ran("c", "rm -r lock", "The user doesn't want to proceed with this tool use.", true));
+    say("work", runs("rm -r lock", "The user doesn't want to proceed with this tool use.", { isError: true }));
     expect(openIn()).toBe(0);
   });
 
@@ -166,7 +157,7 @@ describe("subject", () => {
     say("second", [
       user(colors),
       assistant(colors),
-      ...ran("a", `check ${colors}`, `Error: ${colors}`, true),
+      ...runs(`check ${colors}`, `Error: ${colors}`, { isError: true }),
       user(LOCK),
       assistant(LOCK),
       user("Thanks!"),
@@ -333,7 +324,7 @@ describe("recap", () => {
     const summary = user("Task: mend the thermostat. We decided on copper. Never touch the east boiler.", {
       metadata: { isCompactSummary: true },
     });
-    const messages = [summary, assistant("The greenhouse sensor is loose."), ...ran("a", "make sensor", "made")];
+    const messages = [summary, assistant("The greenhouse sensor is loose."), ...runs("make sensor", "made")];
     say("short", messages);
     store.session("long", { hotSize: 1, overlap: 0, evictBatch: 1 }).append([...messages, user("Ok.")]);
     expect(JSON.stringify(store.recap())).not.toMatch(/on copper|east boiler|mend the thermostat/i);

@@ -158,37 +158,4 @@ describe("expand and find", () => {
     expect(() => store.subjects(wrong)).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
     expect(() => store.sessions(wrong)).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
   });
-
-  test("an old handle gives what is left of what it held, and a new one what has been placed since", async () => {
-    const { subject } = store.subjects()[0]!;
-    store.forget("second");
-    expect(places(subject)).toEqual(["third 1", "third 2", "first 0", "first 1"]);
-    expect(places(subject.split("@")[0]!)).toEqual(["first 0", "first 1"]);
-    expect(store.expand(idOf("third", 1)).roots!.subject).toBeNull();
-    expect(store.subjects()).toEqual([]);
-    await store.upkeep();
-    expect(places(store.subjects()[0]!.subject)).toEqual(["third 1", "third 2", "first 0", "first 1"]);
-    expect(store.verify()).toMatchObject({ ok: true });
-  });
-
-  test("a subject whose first cluster is forgotten goes on under another name", async () => {
-    const { subject } = store.subjects()[0]!;
-    store.forget("first");
-    expect(() => places(subject)).toThrow(expect.objectContaining({ code: "ROOT_NOT_FOUND" }));
-    await store.upkeep();
-    expect(store.subjects().map((one) => one.sessions.map(({ sessionId }) => sessionId))).toEqual([
-      ["second", "third"],
-    ]);
-  });
-
-  test("a session that gets its project late comes to the subjects of that project", async () => {
-    store.session("stray").append([user(LOCK), user("Fine.")]);
-    now += 2 * DAY_MS;
-    await store.upkeep();
-    expect(store.subjects()[0]!.sessionCount).toBe(3);
-    store.session("stray", { project: "web" });
-    await store.upkeep();
-    expect(store.subjects()[0]!.sessionCount).toBe(4);
-    expect(store.verify()).toMatchObject({ ok: true });
-  });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { RootInfo, Session, Store, SummaryText } from "../../../src/index.ts";
-import { claimFaults, idsOf } from "../../support/claims.ts";
-import { inDatabase, inDatabaseAsync } from "../../support/rows.ts";
+import { claimFaults } from "../../support/claims.ts";
+import { inDatabaseAsync } from "../../support/rows.ts";
 import { assistant, talk, user } from "../../support/said.ts";
 import { scriptedEmbedder } from "../../support/scripted-embedder.ts";
 import { type Behavior, type ScriptedSummarizer, scriptedSummarizer } from "../../support/scripted-summarizer.ts";
@@ -262,44 +262,9 @@ describe("resolveDirty, stopped", () => {
     expect(summarizer.requests.length).toBeGreaterThan(10);
     expect(warnings).toEqual([]);
   });
-
-  test("rejects once it is closed", async () => {
-    const { session, store } = dirtySession(["good"]);
-    store.close();
-    await expect(session.resolveDirty()).rejects.toMatchObject({ code: "STORE_CLOSED" });
-  });
 });
 
 describe("a summary", () => {
-  test("covers what its root held at its log position, also after later joins and unites", async () => {
-    const { session, store } = dirtySession(["good"], 28, { openClustersMax: 2 });
-    await session.resolveDirty();
-    const covered = session
-      .roots()
-      .flatMap(({ summaries }) => summaries!.map(({ root, messageCount }) => ({ root, messageCount })));
-    const before = covered.map(({ root }) => idsOf(store, root));
-    expect(before.map(({ length }) => length)).toEqual(covered.map(({ messageCount }) => messageCount));
-    session.append(talk(120, 3));
-    expect(
-      store.query(
-        "SELECT count(*) > 5 AS many FROM unions WHERE kind = 'unite' AND id > (SELECT max(log_position) FROM summaries)",
-      ),
-    ).toEqual([{ many: 1 }]);
-    expect(covered.map(({ root }) => idsOf(store, root))).toEqual(before);
-  });
-
-  test("names its sources by a digest that changes with any of them", async () => {
-    const { path, session } = dirtySession(["good"], 40, {}, 100);
-    await session.resolveDirty();
-    session.append(talk(12));
-    await session.resolveDirty();
-    const digests = inDatabase(path, (database) =>
-      database.prepare("SELECT source_digest FROM summaries").pluck().all(),
-    );
-    expect(new Set(digests).size).toBe(2);
-    for (const digest of digests) expect(digest).toMatch(/^[0-9a-f]{64}$/);
-  });
-
   test("shows from the next move of the frontier on, and changes nothing before", async () => {
     const { path, session } = dirtySession(["good"]);
     const rendered = (one = session) => JSON.stringify(one.render({ tokensMax: SMALLER }));

@@ -41,11 +41,6 @@ describe("texts", () => {
     const empty = messageOf(2, "tool", [result("c1", "")], 1);
     expect(accepted([empty]).window[0]).toBe(empty);
   });
-
-  test("that go or come are counted", () => {
-    // 4 for the message, 9 characters of "[no text]".
-    expect(accepted([messageOf(1, "user", [])]).window[0]!.tokenCount).toBe(7);
-  });
 });
 
 describe("ids of calls", () => {

@@ -43,17 +43,6 @@ describe("removes", () => {
     expect(changed).toEqual([]);
   });
 
-  test("a result before its call, and the call", () => {
-    const { messages, removed } = repairToolPairs([question, tool(result("a")), assistant(call("a"))]);
-    expect(messages).toEqual([question]);
-    expect(removed).toMatchObject([
-      { messageIndex: 1, reason: "unasked" },
-      { kind: "message", messageIndex: 1 },
-      { messageIndex: 2, reason: "unanswered" },
-      { kind: "message", messageIndex: 2 },
-    ]);
-  });
-
   test("the second answer to a call", () => {
     const { messages, removed, changed } = repairToolPairs([
       assistant(call("a"), call("b")),

@@ -7,10 +7,6 @@ function lines(count: number, line: (index: number) => string): string[] {
   return Array.from({ length: count }, (_, index) => line(index + 1));
 }
 
-test("leaves a text that is short enough as it is", () => {
-  expect(distill("twelve chars", 12, "message 12")).toBe("twelve chars");
-});
-
 test("keeps of a test report what failed, where, how many, and what the run said at its end", () => {
   const report = [
     "$ vitest run",

@@ -1,11 +1,7 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
-import { shorten } from "../../../../src/context/tool-output/shorten.ts";
+import { describe, expect, test } from "vitest";
+import { sharesOf, shorten } from "../../../../src/context/tool-output/shorten.ts";
 import { runs, seenInRuns } from "../../../support/effort.ts";
-
-test("leaves a text that is short enough as it is", () => {
-  expect(shorten("twelve chars", 12, "message 7")).toBe("twelve chars");
-});
 
 test("keeps head and tail, and says how much is missing and where it is", () => {
   const text = `${"a".repeat(500)}${"z".repeat(500)}`;
@@ -26,6 +22,18 @@ test("cuts before and after a family, not through it", () => {
   const [head, tail] = short.split(/\n.*\n/);
   expect(head).toBe(family.repeat(4));
   expect(tail).toBe(family.repeat(2));
+});
+
+describe("shares of a limit", () => {
+  test("gives the small what they need, and the large equal parts of the rest", () => {
+    expect(sharesOf([500, 10, 300, 0], 110)).toEqual([50, 10, 50, 0]);
+  });
+
+  test("gives everyone what they need where there is room, and nobody anything where there is none", () => {
+    expect(sharesOf([5, 10], 100)).toEqual([5, 10]);
+    expect(sharesOf([5, 10], -3)).toEqual([0, 0]);
+    expect(sharesOf([], 10)).toEqual([]);
+  });
 });
 
 /**
