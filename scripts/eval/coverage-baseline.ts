@@ -29,7 +29,7 @@ export function coverageBaseline(
         messages: [message],
         snippets: new Map(),
         worth: 1,
-        handle: store.expand(message.id, { limit: 0 }).roots!.cluster,
+        handle: store.expand(message.id, { limit: 0 }).place!.cluster,
         cold: undefined,
       };
       shown.set(turns.get(message.id)!.id, showWhole(step));

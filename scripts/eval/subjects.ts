@@ -44,11 +44,10 @@ export async function subjectFigures(
     if (gold.size < 2) continue;
     const hit = await firstHit(question);
     if (hit === undefined) continue;
-    const { members, roots } = store.expand(hit, { level: "step", limit: 1 });
-    const { sessionId } = members[0]!;
+    const { sessionId, subject } = store.expand(hit, { limit: 0 }).place!;
     gold.delete(sessionId);
     const others = store.sessions({ project: question.project }).filter(({ id }) => id !== sessionId);
-    const sessions = sessionsOf(store, roots!.subject);
+    const sessions = sessionsOf(store, subject);
     sessions.delete(sessionId);
     reached.push([...gold].filter((id) => sessions.has(id)).length / gold.size);
     expected.push(sessions.size / others.length);

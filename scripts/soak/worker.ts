@@ -268,7 +268,7 @@ const ACTIONS: Record<Kind, () => void | Promise<void>> = {
     }
     await view.close();
   },
-  upkeep: () => store.upkeep(),
+  upkeep: async () => void (await store.upkeep()),
   resolve: async () => {
     const one = store.resume(pick(ids()));
     if (random() < 0.5) one.compact();

@@ -44,6 +44,9 @@ const UNTRUSTED = /^(CERT|CRL|DEPTH_ZERO|ERROR_IN_C|INVALID_CA|INVALID_PURPOSE|P
 /** Connections, resources, a restart, a deadlock or a lock: the same transaction may succeed later. */
 const TRANSIENT = /^(08|53|57P|40001$|40P01$|55P03$)/;
 
+/** The server ended a statement, or a wait for a lock, after its time; or the network did. */
+const TOO_LONG = /^(57014|55P03|ETIMEDOUT)$/;
+
 /** A database with the tables of the hub. It may be any Postgres from version 14 on. */
 export class HubConnection {
   readonly #pool: Pool;
@@ -242,10 +245,9 @@ function hubErrorOf(error: unknown, hub: string): unknown {
   if (StoreError.is(error) || (error as Error).name === "AbortError") return error;
   const code = codeOf(error);
   const { message } = error as Error;
-  if (isTransient(error)) {
-    const reason = code || (/timeout/i.test(message) ? "it took too long" : "the connection ended");
-    return new StoreError("HUB_UNREACHABLE", { hub, reason });
-  }
+  const tookTooLong = TOO_LONG.test(code) || (code === "" && /timeout/i.test(message));
+  if (tookTooLong) return new StoreError("HUB_UNREACHABLE", { hub, reason: "it took too long" });
+  if (isTransient(error)) return new StoreError("HUB_UNREACHABLE", { hub, reason: code || "the connection ended" });
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return new StoreError("HUB_UNSAFE", { hub, reason: "other name" });
   if (UNTRUSTED.test(code)) return new StoreError("HUB_UNSAFE", { hub, reason: "untrusted", found: message });
   if (!/^[0-9A-Z]{5}$/.test(code)) {

@@ -16,9 +16,10 @@ export async function summarizeSessions(
   const total = { resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 };
   const withSignal = signal === undefined ? {} : { signal };
   // Upkeep makes sessions idle, which then have more to summarize. If it finds damage, that is told at the end.
-  const damage = await store.upkeep(withSignal).catch((error: unknown) => {
+  let damage: StoreError | undefined;
+  await store.upkeep(withSignal).catch((error: unknown) => {
     if (!StoreError.is(error, "STORE_CORRUPT")) throw error;
-    return error;
+    damage = error;
   });
   let doneCount = 0;
   for (const sessionId of sessionIds) {

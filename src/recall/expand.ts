@@ -39,12 +39,14 @@ export interface Expansion {
   memberCount: number;
   /** The number of members before the returned ones. */
   offset: number;
-  /** For a message: what it belongs to. Null for a handle. */
-  roots: MessageRoots | null;
+  /** For a message: where it is. Null for a handle. */
+  place: MessagePlace | null;
 }
 
-/** The handles of what a message belongs to. */
-export interface MessageRoots {
+/** The session of a message, its seq there, and the handles of what it belongs to. */
+export interface MessagePlace {
+  sessionId: string;
+  seq: number;
   /** Null until the message has graduated. Pinned messages never graduate. */
   cluster: string | null;
   theme: string | null;
@@ -69,12 +71,12 @@ export function expand(repositories: Repositories, target: string | number, opti
   const { level, limit, offset: asked, project } = parseOptions("expand", expandSchema(), options);
   const { messages, sessions } = repositories;
   const messageId = messageIdOf(target);
-  const page = (root: string | null, level: ExpandLevel, ids: readonly number[], roots: MessageRoots | null) => {
+  const page = (root: string | null, level: ExpandLevel, ids: readonly number[], place: MessagePlace | null) => {
     const offset = asked ?? offsetAround(ids, messageId, limit);
     const shown = ids.slice(offset, offset + limit);
     const byId = new Map(messages.byIds(shown).map((message) => [message.id, message]));
     const members = shown.flatMap((id) => byId.get(id) ?? []);
-    return { root, level, members, memberCount: ids.length, offset, roots };
+    return { root, level, members, memberCount: ids.length, offset, place };
   };
   // All members of a root belong to the root's project.
   const isInProject = (messageId: number): boolean => {
@@ -82,13 +84,13 @@ export function expand(repositories: Repositories, target: string | number, opti
     const sessionId = messages.byId(messageId)?.sessionId;
     return sessionId !== undefined && sessions.byId(sessionId)?.project === project;
   };
-  const expandHandle = (handle: Handle, roots: MessageRoots | null): Expansion => {
+  const expandHandle = (handle: Handle, place: MessagePlace | null): Expansion => {
     const { level, root, position } = handle;
     // One end of a span may have been forgotten.
     const isFound = isInProject(root) || (level === "span" && isInProject(position!));
     const members = isFound ? membersOf(repositories, handle) : undefined;
     if (members === undefined) throw new StoreError("ROOT_NOT_FOUND", { handle: formatHandle(level, root, position) });
-    return page(formatHandle(level, members.root, members.position), level, members.ids, roots);
+    return page(formatHandle(level, members.root, members.position), level, members.ids, place);
   };
 
   if (messageId === undefined) {
@@ -104,13 +106,13 @@ export function expand(repositories: Repositories, target: string | number, opti
   if (!isInProject(messageId)) throw new StoreError("MESSAGE_NOT_FOUND", { messageId });
   const message = messages.byId(messageId);
   if (message === undefined) throw new StoreError("MESSAGE_NOT_FOUND", { messageId });
-  const roots = rootsOfMessage(repositories, message);
-  const { cluster, theme, subject } = roots;
+  const place = placeOf(repositories, message);
+  const { cluster, theme, subject } = place;
   const isThemeRoot = theme !== null && parseHandle(theme).root === messageId;
   const usual = isThemeRoot ? "theme" : "cluster";
   const handle = { step: null, cluster, theme, subject: subject ?? cluster }[level ?? usual];
-  if (handle !== null) return expandHandle(parseHandle(handle), roots);
-  return page(null, "step", messages.idsOfSteps([message.stepId]), roots);
+  if (handle !== null) return expandHandle(parseHandle(handle), place);
+  return page(null, "step", messages.idsOfSteps([message.stepId]), place);
 }
 
 /** Returns the offset of the page with the message in its middle, or 0 if the first page includes the message. */
@@ -119,17 +121,19 @@ function offsetAround(ids: readonly number[], messageId: number | undefined, lim
   return index < limit ? 0 : Math.min(index - Math.floor(limit / 2), ids.length - limit);
 }
 
-function rootsOfMessage(repositories: Repositories, { sessionId, stepId }: Message): MessageRoots {
+function placeOf(repositories: Repositories, { sessionId, seq, stepId }: Message): MessagePlace {
   const { unions, clusters, subjects, generations } = repositories;
   generations.newest(); // fails if a generation is damaged
   const clusterRoot = unions.entered(sessionId, stepId)?.clusterRoot;
-  if (clusterRoot === undefined) return { cluster: null, theme: null, subject: null };
+  if (clusterRoot === undefined) return { sessionId, seq, cluster: null, theme: null, subject: null };
   const cluster = clusters.byRoot(sessionId, clusterRoot);
   const position = unions.lastPosition(sessionId);
   const newest = unions.newestPosition();
   const subjectRoot = subjects.subjectOf(cluster, newest);
   const themeRoot = new Coverage(unions, sessionId).themeOf(clusterRoot);
   return {
+    sessionId,
+    seq,
     cluster: formatHandle("cluster", clusterRoot, position),
     theme: formatHandle("theme", themeRoot, position),
     subject: subjectRoot === undefined ? null : formatHandle("subject", subjectRoot, newest),

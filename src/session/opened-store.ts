@@ -75,7 +75,7 @@ import { examine } from "./doctor.ts";
 import { StoreItems } from "./items.ts";
 import { type ExportLine, type ExportOptions, exportLines } from "./moving/export.ts";
 import { Intake } from "./moving/intake.ts";
-import { type ExportRowsOptions, type ImportedRows, importRowsOf, rowLines } from "./moving/moved-rows.ts";
+import { type ImportedRows, importRowsOf, rowLines } from "./moving/moved-rows.ts";
 import { openSession } from "./open-session.ts";
 import { OpenedSession } from "./opened-session.ts";
 import { type ChosenPorts, SessionPorts } from "./ports.ts";
@@ -85,13 +85,11 @@ import type {
   Exclusions,
   ForgetOptions,
   OpenOptions,
-  ReembedDryRunOptions,
   ReembedOptions,
   RenameProjectOptions,
   RestoreOptions,
   Store,
   UpkeepOptions,
-  VectorUpkeepOptions,
   VerifyOptions,
 } from "./store.ts";
 import {
@@ -99,12 +97,10 @@ import {
   EMBEDDER,
   EXCLUDE_OPTIONS,
   EXPORT_OPTIONS,
-  EXPORT_ROWS_OPTIONS,
   FORGET_OPTIONS,
   LOST_OPTIONS,
   OPEN_OPTIONS,
   RECAP_OPTIONS,
-  REEMBED_DRY_RUN_OPTIONS,
   REEMBED_OPTIONS,
   RENAME_PROJECT_OPTIONS,
   RESTORE_OPTIONS,
@@ -114,7 +110,6 @@ import {
   SUBJECT_OPTIONS,
   SUBJECTS_OPTIONS,
   UPKEEP_OPTIONS,
-  VECTOR_UPKEEP_OPTIONS,
   VERIFY_OPTIONS,
 } from "./store-options.ts";
 
@@ -376,29 +371,23 @@ export class OpenedStore implements Store {
     return nearestRoots(this.#ports, target, options);
   }
 
-  upkeep(options?: UpkeepOptions): Promise<void>;
-  upkeep(options: VectorUpkeepOptions): Promise<EmbedResult>;
-  async upkeep(options: UpkeepOptions | VectorUpkeepOptions = {}): Promise<unknown> {
+  async upkeep(options: UpkeepOptions = {}): Promise<EmbedResult> {
     this.#database.refuseAtomic("upkeep");
     this.#database.assertWritable("upkeep");
-    if (options?.only === "vectors") {
-      const { only: _, signal, ...wanted } = parseOptions("upkeep", VECTOR_UPKEEP_OPTIONS(), options);
-      return this.#ports.vectors.embed({ ...wanted, signal: this.#ports.signalOf(signal), again: true });
-    }
-    const { signal } = parseOptions("upkeep", UPKEEP_OPTIONS(), options);
-    return this.#ports.upkeep.run(this.#ports.signalOf(signal), true);
+    const { only, ...wanted } = parseOptions("upkeep", UPKEEP_OPTIONS(), options);
+    const embedding = { ...wanted, signal: this.#ports.signalOf(wanted.signal) };
+    if (only === "vectors") return this.#ports.vectors.embed({ ...embedding, again: true });
+    return this.#ports.upkeep.run(embedding, true);
   }
 
-  reembed(options: ReembedOptions): Promise<ReembedResult>;
-  reembed(options: ReembedDryRunOptions): Promise<ReembedEstimate>;
-  async reembed(options: ReembedOptions | ReembedDryRunOptions): Promise<ReembedResult | ReembedEstimate> {
-    if (options?.dryRun === true) {
-      const { embedder } = parseOptions("reembed", REEMBED_DRY_RUN_OPTIONS(), options);
-      return this.#database.read(() => reembedEstimate(this.#repositories, embedder));
-    }
+  reembed(options: ReembedOptions & { dryRun: true }): Promise<ReembedEstimate>;
+  reembed(options: ReembedOptions & { dryRun?: false }): Promise<ReembedResult>;
+  reembed(options: ReembedOptions): Promise<ReembedResult | ReembedEstimate>;
+  async reembed(options: ReembedOptions): Promise<ReembedResult | ReembedEstimate> {
+    const { embedder, similarityMin, signal, onProgress, dryRun } = parseOptions("reembed", REEMBED_OPTIONS(), options);
+    if (dryRun) return this.#database.read(() => reembedEstimate(this.#repositories, embedder));
     this.#database.refuseAtomic("reembed");
     this.#database.assertWritable("reembed");
-    const { embedder, similarityMin, signal, onProgress } = parseOptions("reembed", REEMBED_OPTIONS(), options);
     const result = await reembed(this.#repositories, {
       embedder,
       similarityMin,
@@ -459,13 +448,28 @@ export class OpenedStore implements Store {
     return backupStore(this.#database, textValue("path", path), checked, this.#closing.signal);
   }
 
-  export(options?: ExportOptions): Generator<ExportLine>;
-  export(options: ExportRowsOptions): Generator<string>;
-  export(options: ExportOptions | ExportRowsOptions = {}): Generator<ExportLine> | Generator<string> {
+  export(options: ExportOptions & { rows: true }): Generator<string>;
+  export(options?: ExportOptions & { rows?: false }): Generator<ExportLine>;
+  export(options?: ExportOptions): Generator<ExportLine> | Generator<string>;
+  export(options: ExportOptions = {}): Generator<ExportLine> | Generator<string> {
     this.#database.assertOpen();
-    return options?.rows === true
-      ? rowLines(this.#repositories, parseOptions("export", EXPORT_ROWS_OPTIONS(), options))
-      : exportLines(this.#repositories, parseOptions("export", EXPORT_OPTIONS(), options));
+    const { rows, onUnreadable, ...wanted } = parseOptions("export", EXPORT_OPTIONS(), options);
+    if (rows && onUnreadable !== undefined) {
+      const expected = "left out with `rows`, because a session moves as a whole or not at all";
+      throw new StoreError("OPTION_INVALID", { option: "onUnreadable", expected, actual: onUnreadable });
+    }
+    if (!rows && wanted.ownIds) {
+      const fix = "Pass `rows: true`, too. Other exports have no ids of rows.";
+      throw new StoreError("OPTION_INVALID", {
+        option: "ownIds",
+        expected: "left out without `rows`",
+        actual: true,
+        fix,
+      });
+    }
+    return rows
+      ? rowLines(this.#repositories, wanted)
+      : exportLines(this.#repositories, { ...wanted, ...(onUnreadable && { onUnreadable }) });
   }
 
   /** Internal: see `importRows` of the imports. */

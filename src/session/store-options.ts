@@ -26,18 +26,15 @@ import { RECAP_LIMIT_DEFAULT, RECAP_LINES_DEFAULT, type RecapOptions } from "./a
 import { SUBJECT_LIMIT_DEFAULT, type SubjectOptions } from "./aids/subject-page.ts";
 import { SUBJECTS_LIMIT_DEFAULT, type SubjectsOptions } from "./aids/subjects.ts";
 import type { ExportOptions } from "./moving/export.ts";
-import type { ExportRowsOptions } from "./moving/moved-rows.ts";
 import type {
   ExcludeOptions,
   Exclusions,
   ForgetOptions,
   OpenOptions,
-  ReembedDryRunOptions,
   ReembedOptions,
   RenameProjectOptions,
   RestoreOptions,
   UpkeepOptions,
-  VectorUpkeepOptions,
   VerifyOptions,
 } from "./store.ts";
 
@@ -133,17 +130,11 @@ export const SIGNAL_OPTIONS = once(() => z.strictObject({ signal: z.optional(abo
 
 export const UPKEEP_OPTIONS = once(() =>
   z.extend(SIGNAL_OPTIONS(), {
-    only: z.optional(z.undefined({ error: "vectors, or left out" })),
-  } satisfies FieldsOf<Omit<UpkeepOptions, "signal">>),
-);
-
-export const VECTOR_UPKEEP_OPTIONS = once(() =>
-  z.extend(SIGNAL_OPTIONS(), {
-    only: z.literal("vectors"),
+    only: z.optional(z.literal("vectors", { error: '"vectors", or left out' })),
     concurrency: z._default(whole(1, 64), EMBED_CONCURRENCY),
     waitMsMax: z._default(whole(0, EMBED_WAIT_MS_MAX), 0),
-    onProgress: z.optional(callback<NonNullable<VectorUpkeepOptions["onProgress"]>>()),
-  } satisfies FieldsOf<Omit<VectorUpkeepOptions, "signal">>),
+    onProgress: z.optional(callback<NonNullable<UpkeepOptions["onProgress"]>>()),
+  } satisfies FieldsOf<Omit<UpkeepOptions, "signal">>),
 );
 
 export const REEMBED_OPTIONS = once(() =>
@@ -151,12 +142,8 @@ export const REEMBED_OPTIONS = once(() =>
     embedder: EMBEDDER(),
     similarityMin: z.optional(share(-1, 1)),
     onProgress: z.optional(callback<NonNullable<ReembedOptions["onProgress"]>>()),
-    dryRun: z.optional(z.literal(false, { error: "true or false" })),
+    dryRun: z._default(trueOrFalse(), false),
   } satisfies FieldsOf<Omit<ReembedOptions, "signal">>),
-);
-
-export const REEMBED_DRY_RUN_OPTIONS = once(() =>
-  z.strictObject({ embedder: EMBEDDER(), dryRun: z.literal(true) } satisfies FieldsOf<ReembedDryRunOptions>),
 );
 
 export const VERIFY_OPTIONS = once(() =>
@@ -175,18 +162,11 @@ export const BACKUP_OPTIONS = once(() =>
 
 export const EXPORT_OPTIONS = once(() =>
   z.strictObject({
-    rows: z.optional(z.literal(false, { error: "true or false" })),
+    rows: z._default(trueOrFalse(), false),
     sessions: z.optional(listOf(text())),
     onUnreadable: z.optional(callback<NonNullable<ExportOptions["onUnreadable"]>>()),
-  } satisfies FieldsOf<ExportOptions>),
-);
-
-export const EXPORT_ROWS_OPTIONS = once(() =>
-  z.strictObject({
-    rows: z.literal(true),
-    sessions: z.optional(listOf(text())),
     ownIds: z._default(trueOrFalse(), false),
-  } satisfies FieldsOf<ExportRowsOptions>),
+  } satisfies FieldsOf<ExportOptions>),
 );
 
 export const EXCLUSIONS = once(() =>

@@ -29,7 +29,6 @@ import type { SubjectOptions, SubjectPage } from "./aids/subject-page.ts";
 import type { SubjectInfo, SubjectsOptions } from "./aids/subjects.ts";
 import type { Items } from "./items.ts";
 import type { ExportLine, ExportOptions } from "./moving/export.ts";
-import type { ExportRowsOptions } from "./moving/moved-rows.ts";
 import type { ProjectInfo } from "./projects.ts";
 import type { Session } from "./session.ts";
 
@@ -59,12 +58,8 @@ export interface OpenOptions {
 }
 
 export interface UpkeepOptions {
-  only?: undefined;
-  signal?: AbortSignal;
-}
-
-export interface VectorUpkeepOptions {
-  only: "vectors";
+  /** Only this part of the maintenance. */
+  only?: "vectors";
   signal?: AbortSignal;
   /** The most calls of the embedder at the same time: 1 to 64, by default 4. */
   concurrency?: number;
@@ -132,12 +127,8 @@ export interface ReembedOptions {
   signal?: AbortSignal;
   /** Called between small pieces of work. It must not throw. */
   onProgress?: (progress: ReembedProgress) => void;
-  dryRun?: false;
-}
-
-export interface ReembedDryRunOptions {
-  embedder: Embedder;
-  dryRun: true;
+  /** True to do nothing, and only estimate what it would take. False by default. */
+  dryRun?: boolean;
 }
 
 /**
@@ -169,8 +160,8 @@ export interface Store {
   /**
    * Gives the project of a folder another name for people. The options named `project` take the project as before.
    *
-   * With `merge`, `name` is another project, by its path or its name, such as the folder as it is now of one that was moved. All sessions
-   * of `project`, also later ones, are in the other one from then on. This cannot be undone.
+   * With `merge`, `name` is another project or its name: for example, the new folder of a project that was moved. All sessions of
+   * `project`, also later ones, are in the other one from then on. This cannot be undone.
    *
    * @throws {StoreError} `OPTION_INVALID` if another project has the name, or the project is only a name; with `merge`, if the two are
    *   one already, or one of them is a name that no session has.
@@ -181,8 +172,8 @@ export interface Store {
   sessions(options?: SessionsOptions): SessionOverview[];
 
   /**
-   * Returns messages exactly as they were appended: those of a handle, or those around a message. For a message, `roots` has the
-   * handles of its cluster, theme and subject.
+   * Returns messages exactly as they were appended: those of a handle, or those around a message. For a message, `place` has its
+   * session and seq, and the handles of its cluster, theme and subject.
    *
    * @param target  A handle (`theme:123@456`) or a message id.
    * @throws {StoreError} `HANDLE_INVALID`, `ROOT_NOT_FOUND`, `MESSAGE_NOT_FOUND`, `OPTION_INVALID`.
@@ -262,13 +253,12 @@ export interface Store {
    * With `only: "vectors"`, only the vectors that are due are requested. If you append a long history with a remote embedder, call this
    * after each part of it. Otherwise old messages leave the full window before they have a vector.
    *
-   * @returns with `only: "vectors"`, the numbers of messages that got a vector, failed, were refused permanently, and still wait; and
-   *   the error that ended the call early, if any. An error of the embedder does not reject then.
+   * @returns the numbers of messages that got a vector, failed, were refused permanently, and still wait; and the error that ended
+   *   these requests early, if any. An error of the embedder does not reject.
    * @throws the signal's reason if aborted; {StoreError} `STORE_READONLY`; at the end, the error of the first part that failed:
-   *   `STORE_CORRUPT` if rows or indexes are damaged. With `only: "vectors"`, also `EMBEDDER_MISMATCH`.
+   *   `STORE_CORRUPT` if rows or indexes are damaged, `EMBEDDER_MISMATCH`.
    */
-  upkeep(options?: UpkeepOptions): Promise<void>;
-  upkeep(options: VectorUpkeepOptions): Promise<EmbedResult>;
+  upkeep(options?: UpkeepOptions): Promise<EmbedResult>;
 
   /**
    * Grows a new generation of every session's forest with another embedder. The old generation serves until the new one is
@@ -286,8 +276,9 @@ export interface Store {
    * @throws the signal's reason if aborted; an error of the embedder, if another try does not help; {StoreError}
    *   `STORE_READONLY`, `VECTOR_INVALID`, and `EMBEDDER_MISMATCH` if another process has just switched to a third embedder.
    */
-  reembed(options: ReembedOptions): Promise<ReembedResult>;
-  reembed(options: ReembedDryRunOptions): Promise<ReembedEstimate>;
+  reembed(options: ReembedOptions & { dryRun: true }): Promise<ReembedEstimate>;
+  reembed(options: ReembedOptions & { dryRun?: false }): Promise<ReembedResult>;
+  reembed(options: ReembedOptions): Promise<ReembedResult | ReembedEstimate>;
 
   /**
    * Runs any number of synchronous calls of this store and its sessions in one transaction. If the work throws, nothing of it is
@@ -315,6 +306,8 @@ export interface Store {
 
   /**
    * Checks all messages. Derives all derived rows again from the messages and the log, and compares them with the stored rows.
+   *
+   * @throws {StoreError} `STORE_READONLY` with `rebuild`.
    */
   verify(options?: VerifyOptions): VerifyReport;
 
@@ -337,8 +330,9 @@ export interface Store {
    * @throws {StoreError} `SESSION_NOT_FOUND`; `STORE_CORRUPT` without `onUnreadable`. With `rows`, also `SESSION_SUPERSEDED` for a
    *   branch, which moves with its session; `SESSION_SHARED` for a fork; `STORE_READONLY` with `ownIds`.
    */
-  export(options?: ExportOptions): Generator<ExportLine>;
-  export(options: ExportRowsOptions): Generator<string>;
+  export(options: ExportOptions & { rows: true }): Generator<string>;
+  export(options?: ExportOptions & { rows?: false }): Generator<ExportLine>;
+  export(options?: ExportOptions): Generator<ExportLine> | Generator<string>;
 
   /**
    * Returns findings about the store, and how to fix problems. Writes nothing. Reads the whole file once, and waits up to a
@@ -357,9 +351,9 @@ export interface Store {
    *
    * Then the file is rewritten without the freed space, which takes as long as copying it, and searched for what was forgotten. If
    * `erased` is false in the result, another process was reading or the disk was full. The old bytes are then still in the file: call
-   * `forget([])` later, which only rewrites the file. Backups are not changed.
+   * `forget([])` later. Backups are not changed.
    *
-   * @param sessions  The id of a session, or ids of several.
+   * @param sessions  The id of a session, or ids of several. An empty list only rewrites the file.
    * @throws {StoreError} `SESSION_NOT_FOUND`; `MESSAGE_NOT_FOUND` for an id from another session; `SESSION_SHARED` if forks share the
    *   messages, without `related`; `STORE_READONLY`. Then nothing was forgotten.
    */

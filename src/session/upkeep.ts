@@ -7,7 +7,7 @@ import type { EmbedderTerms } from "../ingest/graduate.ts";
 import { indexTail } from "../ingest/index-texts.ts";
 import { moveVectors } from "../ingest/reembed.ts";
 import { SubjectPlacer } from "../ingest/subjects.ts";
-import type { VectorCollector } from "../ingest/vector-collector.ts";
+import type { EmbedOptions, EmbedResult, VectorCollector } from "../ingest/vector-collector.ts";
 import { type Embedder, isRemote } from "../models/embedder.ts";
 import { type Repositories, scrub } from "../store/index.ts";
 
@@ -42,13 +42,14 @@ export class Upkeep {
    *
    * @param isAsked  True if a caller asks for upkeep: then sessions that this process has changed within a day may become idle too,
    *   and damage is looked for.
+   * @returns what became of the vectors that were due.
    * @throws the signal's reason if aborted; otherwise the error of the first failed step. Completed work stays.
    */
-  async run(signal: AbortSignal, isAsked: boolean): Promise<void> {
+  async run(embedding: EmbedOptions, isAsked: boolean): Promise<EmbedResult> {
     const before = this.#running;
     const run = (async () => {
-      if (before !== undefined) await untilAborted(before, signal);
-      await this.#run(signal, isAsked);
+      if (before !== undefined) await untilAborted(before, embedding.signal);
+      return await this.#run(embedding, isAsked);
     })();
     const running = Promise.allSettled([before, run]).then(() => {
       if (this.#running === running) this.#running = undefined;
@@ -63,13 +64,18 @@ export class Upkeep {
    */
   async runBehind(signal: AbortSignal): Promise<void> {
     if (this.#running !== undefined) return untilAborted(this.#running, signal);
-    await this.run(signal, false).catch(() => signal.throwIfAborted());
+    await this.run({ signal }, false).catch(() => signal.throwIfAborted());
   }
 
-  async #run(signal: AbortSignal, isAsked: boolean): Promise<void> {
+  async #run(embedding: EmbedOptions, isAsked: boolean): Promise<EmbedResult> {
     const { repositories, embedder, nearest, vectors } = this.#ports;
+    const { signal } = embedding;
+    let embedded: EmbedResult = { embedded: 0, failed: 0, refused: 0, waiting: 0 };
+    const embed = async (): Promise<void> => {
+      embedded = await vectors.embed(embedding);
+    };
     const steps = [
-      ...(isRemote(embedder) ? [() => vectors.embed({ signal })] : []),
+      ...(isRemote(embedder) ? [embed] : []),
       () => this.#moveIdle(signal, isAsked),
       () => this.#placer.placeAll(signal),
       () => moveVectors(repositories, signal),
@@ -89,6 +95,7 @@ export class Upkeep {
     }
     signal.throwIfAborted();
     if (errors.length > 0) throw errors[0];
+    return embedded;
   }
 
   async #moveIdle(signal: AbortSignal, isAsked: boolean): Promise<void> {

@@ -71,7 +71,7 @@ const READ_AT_ONCE = 10;
 
 export function membersOf(store: Store, { root, level, offset, limit = 50 }: MembersRequest): MembersAnswer {
   const target = /^\d+$/.test(root) ? Number(root) : root;
-  const { roots: _, ...page } = store.expand(target, {
+  const { place: _, ...page } = store.expand(target, {
     ...(level !== undefined && { level }),
     ...(offset !== undefined && { offset }),
     limit,

@@ -47,8 +47,7 @@ export const expandCommand: Command<ExpandFlags> = {
       store,
       expansion.members.map(({ sessionId }) => sessionId),
     );
-    const { roots: _, ...value } = expansion;
-    return { value, lines: expansionLines(expansion, target!, names, terminal) };
+    return { value: expansion, lines: expansionLines(expansion, target!, names, terminal) };
   },
 };
 

@@ -78,9 +78,8 @@ export const rewindCommand: Command<RewindFlags> = {
 };
 
 function seqOf(store: Store, { id }: Session, messageId: number): number {
-  const { members } = store.expand(messageId, { level: "step" });
-  const message = members.find((member) => member.id === messageId);
-  if (message?.sessionId === id) return message.seq;
+  const { place } = store.expand(messageId, { limit: 0 });
+  if (place?.sessionId === id) return place.seq;
   const hint = `\`coppice show ${id}\` lists its messages.`;
   throw new Failure("MESSAGE_NOT_FOUND", `${messageHandle(messageId)} is not a message of session ${id}.`, { hint });
 }

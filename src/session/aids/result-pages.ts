@@ -175,7 +175,7 @@ function isOnHub({ root }: RecallHit): boolean {
   return root !== null && parseHubHandle(root) !== undefined;
 }
 
-type Members = Omit<Expansion, "level" | "offset" | "roots"> & { level: string };
+type Members = Omit<Expansion, "level" | "offset" | "place"> & { level: string };
 
 /** The page around a message shows at most so many messages before it. */
 const BEFORE_MAX = 3;

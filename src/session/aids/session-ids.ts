@@ -13,7 +13,7 @@ export interface SessionIdsOptions {
   hidden?: boolean;
 }
 
-/** Returns the ids of sessions in alphabetical order. `store.sessions` takes a hundred times as long, because it counts messages. */
+/** Returns the ids of sessions in alphabetical order. `store.sessions` takes 200 times as long, because it counts messages. */
 export function sessionIds(store: Store, { prefix = "", project, hidden = true }: SessionIdsOptions = {}): string[] {
   const opened = store as OpenedStore; // not by `internalsOf`, which a command that opens no store would load
   const { database, sessions, items } = opened.repositories;

@@ -72,11 +72,17 @@ export interface ExportedItem {
 export type ExportLine = ExportedSession | ExportedMessage | ExportedEntry | ExportedItem;
 
 export interface ExportOptions {
-  rows?: false;
+  /** True for the lines of a file that `importRows` takes. False by default. */
+  rows?: boolean;
   /** The ids of the sessions; by default all. Items that belong to none of these are then left out. */
   sessions?: readonly string[];
   /** Called for each session, message and item that cannot be read. Without this function, the first of them throws. */
   onUnreadable?: (unreadable: Unreadable) => void;
+  /**
+   * With `rows`: true to give this store ids of its own from now on, which no other store gives. Sessions that begin later can then be
+   * imported by every store. False by default.
+   */
+  ownIds?: boolean;
 }
 
 /**

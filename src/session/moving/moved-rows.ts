@@ -20,7 +20,7 @@ import {
   type WrittenSession,
   writeSession,
 } from "../../store/index.ts";
-import { sessionsInOrder } from "./export.ts";
+import { type ExportOptions, sessionsInOrder } from "./export.ts";
 
 // The file: a line that names the format, the rows of each session, and a line with the digest of all lines before it.
 
@@ -31,17 +31,6 @@ const CHUNK_BYTES = 1 << 20;
 
 /** No row is longer: V8 cannot hold such a text. */
 const LINE_BYTES_MAX = 500_000_000;
-
-export interface ExportRowsOptions {
-  rows: true;
-  /** The ids of the sessions; by default all. */
-  sessions?: readonly string[];
-  /**
-   * True to give this store ids of its own from now on, which no other store gives. Sessions that begin later can then be imported
-   * by every store. False by default.
-   */
-  ownIds?: boolean;
-}
 
 /** What became of one session of a file. */
 export interface ImportedRows {
@@ -74,7 +63,10 @@ export const WRITE_TERMS: WriteRowsTerms = {
  *
  * @throws {StoreError} `SESSION_NOT_FOUND`, `STORE_CORRUPT`; `SESSION_SHARED` for a fork, before the first line.
  */
-export function* rowLines(repositories: Repositories, options: Omit<ExportRowsOptions, "rows">): Generator<string> {
+export function* rowLines(
+  repositories: Repositories,
+  options: Pick<ExportOptions, "sessions" | "ownIds">,
+): Generator<string> {
   const { database } = repositories;
   const asked = sessionsInOrder(repositories, options).map(({ id }) => id);
   database.read(() => {

@@ -53,11 +53,13 @@ export function renameProject(repositories: Repositories, project: string, name:
       throw new StoreError("OPTION_INVALID", { option: "project", expected, actual: project });
     }
     const notes = projectNotesOf(repositories);
-    const isTaken = [...namesOfProjects(repositories)].some(([other, its]) => its === name && other !== project);
-    if (isTaken || isPath(name)) {
+    const names = [...namesOfProjects(repositories)];
+    const isOther = names.some(([other, its]) => other !== project && (its === name || other === name));
+    if (isOther || isPath(name)) {
       const expected = "a name that no other project has, and no path";
-      const fix = "To make one project of the two, pass `{ merge: true }`, or run `coppice projects merge`.";
-      throw new StoreError("OPTION_INVALID", { option: "name", expected, actual: name, ...(isTaken && { fix }) });
+      const fix =
+        "To make one project of the two, run `coppice projects merge`, or pass `{ merge: true }` in a program.";
+      throw new StoreError("OPTION_INVALID", { option: "name", expected, actual: name, ...(isOther && { fix }) });
     }
     setNotes(repositories, { ...notes, names: new Map([...notes.names, [project, name]]) });
   });
@@ -66,13 +68,15 @@ export function renameProject(repositories: Repositories, project: string, name:
 /**
  * Makes one project of two: all sessions of `from` are in `into` from then on, and so are later ones.
  *
+ * @param into  A project, or what a project of the store is called.
  * @throws {StoreError} `OPTION_INVALID` if both are one already, or one of them is a name that no session has.
  */
 export function mergeProjects(repositories: Repositories, from: string, into: string): void {
   const { database, sessions } = repositories;
   database.write("renameProject", () => {
     const notes = projectNotesOf(repositories);
-    const [old, kept] = [projectNow(repositories, from), projectNow(repositories, into)];
+    const old = projectNow(repositories, from);
+    const kept = projectNow(repositories, projectCalled(repositories, into));
     if (old === kept) {
       const expected = "another project: the two are one already";
       throw new StoreError("OPTION_INVALID", { option: "name", expected, actual: into });
@@ -93,6 +97,13 @@ export function mergeProjects(repositories: Repositories, from: string, into: st
     for (const project of [old, kept]) dissolveSubjects(repositories, project, 0);
     sessions.setProject(sessions.idsOfProject(old), kept);
   });
+}
+
+/** Returns the project with this name; the name itself if it is a project, or the name of none. */
+function projectCalled(repositories: Repositories, name: string): string {
+  const names = namesOfProjects(repositories);
+  if (names.has(name)) return name;
+  return [...names].find(([, its]) => its === name)?.[0] ?? name;
 }
 
 /** Returns what a project is called on the hub: the same for ever, and unlike every other of the store. */

@@ -30,8 +30,10 @@ const OF_SESSION = [
 ];
 const OF_STORE = [schema.messageArtifacts, schema.tombstones, schema.storeSettings, schema.generations];
 /** Tables of which no other check reads all columns. */
-const { sessions, unions, summaries, entries, items } = schema;
-const READ_IN_PART = [sessions, unions, summaries, entries, items, ...OF_SESSION, ...OF_STORE];
+const READ_IN_PART = [
+  ...[schema.sessions, schema.unions, schema.summaries, schema.entries, schema.items],
+  ...[...OF_SESSION, ...OF_STORE],
+];
 
 const REBUILD = "verify --rebuild";
 
@@ -122,7 +124,7 @@ class Verification {
       this.#checkTables();
     });
     this.#step(null, () => this.#checkSessions());
-    if (report.problemCount === 0) this.#step(null, () => this.#sealStore());
+    if (this.#options.rebuild && report.problemCount === 0) this.#step(null, () => this.#sealStore());
     this.#step(null, () => this.#checkFullText());
     for (const text of this.#fullTextFaults) this.#note(null, text, true);
     report.ok = report.problemCount === 0;
@@ -199,7 +201,8 @@ class Verification {
       this.#options.onProgress({ sessionCount, totalCount: ids.length });
       const { problemCount } = this.#report;
       this.#step(id, () => this.#checkSession(id));
-      if (this.#report.problemCount === problemCount) this.#step(id, () => this.#sealSession(id));
+      const isSound = this.#report.problemCount === problemCount;
+      if (this.#options.rebuild && isSound) this.#step(id, () => this.#sealSession(id));
     }
   }
 
@@ -275,7 +278,6 @@ class Verification {
   }
 
   #sealSession(id: string): void {
-    if (!this.#options.rebuild) return;
     const { database, sessions, summaries } = this.#repositories;
     database.write(REBUILD, () => {
       sessions.renewChecksum(id);
@@ -285,7 +287,6 @@ class Verification {
   }
 
   #sealStore(): void {
-    if (!this.#options.rebuild) return;
     const { database } = this.#repositories;
     database.write(REBUILD, () => {
       for (const table of OF_STORE) sealOldRows(database, table, "true");
@@ -335,7 +336,7 @@ function fileProblems(repositories: Repositories): FileProblems {
 function repairFile(repositories: Repositories, replaceFullText: () => void): FileProblems {
   const { database } = repositories;
   const done = new Set<string>();
-  let isReplaced = database.readonly;
+  let isReplaced = false;
   for (;;) {
     let found: FileProblems | undefined;
     try {
@@ -350,7 +351,7 @@ function repairFile(repositories: Repositories, replaceFullText: () => void): Fi
       continue;
     }
     const due = found!.indexes.filter((name) => !done.has(name));
-    if (due.length === 0 || database.readonly) return found!;
+    if (due.length === 0) return found!;
     database.write(REBUILD, () => {
       for (const name of due) database.client.exec(`REINDEX "${name}"`);
     });

@@ -162,18 +162,18 @@ describe("expand", () => {
   });
 });
 
-describe("roots of a message", () => {
-  test("are its cluster and its theme at the session's last position, whatever is expanded", () => {
-    const roots = { cluster: `cluster:${idOf(2)}@7`, theme: `theme:${idOf(0)}@7`, subject: null };
+describe("the place of a message", () => {
+  test("names its cluster and its theme at the session's last position, whatever is expanded", () => {
+    const handles = { cluster: `cluster:${idOf(2)}@7`, theme: `theme:${idOf(0)}@7`, subject: null };
     for (const level of ["step", "cluster", "theme"] as const) {
-      expect(store.expand(idOf(3), { level, limit: 0 }).roots).toEqual(roots);
+      expect(store.expand(idOf(3), { level, limit: 0 }).place).toEqual({ sessionId: "s", seq: 3, ...handles });
     }
-    expect(store.expand(idOf(6)).roots!.cluster).toBe(`cluster:${idOf(0)}@7`);
+    expect(store.expand(idOf(6)).place!.cluster).toBe(`cluster:${idOf(0)}@7`);
   });
 
-  test("are null for a hot message, and not there for a handle", () => {
-    expect(store.expand(idOf(8)).roots).toEqual({ cluster: null, theme: null, subject: null });
-    expect(store.expand(`cluster:${idOf(2)}`).roots).toBeNull();
+  test("has no handles for a hot message, and is null for a handle", () => {
+    expect(store.expand(idOf(8)).place).toMatchObject({ cluster: null, theme: null, subject: null });
+    expect(store.expand(`cluster:${idOf(2)}`).place).toBeNull();
   });
 });
 

@@ -81,7 +81,7 @@ describe("a hit", () => {
     session.compact();
     expect(await root()).toMatch(/^cluster:1@\d+$/);
     expect(store.expand((await root())!).members.map(({ id }) => id)).toContain(1);
-    expect(await root()).toBe(store.expand(1).roots!.cluster);
+    expect(await root()).toBe(store.expand(1).place!.cluster);
   });
 
   test("stands for its near copies, and names them", async () => {

@@ -172,11 +172,11 @@ test("a cluster of the past is in no subject of the fork, whatever became of it 
     WHERE f.session_id = 'f' AND c.session_id = 's' AND f.subject_parent_id IS NULL AND c.subject_parent_id IS NOT NULL`);
   expect(inherited.length).toBeGreaterThan(0);
   const found = fork.messages({ seqFrom: 20 }).map(({ id }) => store.expand(id));
-  const inPast = found.filter(({ roots }) =>
-    inherited.some(({ root_id }) => roots?.cluster?.startsWith(`cluster:${root_id}@`)),
+  const inPast = found.filter(({ place }) =>
+    inherited.some(({ root_id }) => place?.cluster?.startsWith(`cluster:${root_id}@`)),
   );
   expect(inPast.length).toBeGreaterThan(0);
-  expect(inPast.map(({ roots }) => roots!.subject)).toEqual(inPast.map(() => null));
+  expect(inPast.map(({ place }) => place!.subject)).toEqual(inPast.map(() => null));
   for (const { members } of inPast) expect(members).not.toEqual([]);
   expect((await store.recall(SUBJECTS.join(" "))).length).toBeGreaterThan(0);
 });

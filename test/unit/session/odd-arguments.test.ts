@@ -53,6 +53,16 @@ test("a list of four thousand million holes is refused at once", async () => {
   expect(Object.isFrozen(LONG_WITHOUT_ITEMS)).toBe(false);
 });
 
+test("an option of the other form of an export is refused, with the way on", async () => {
+  const store = temporaryStore();
+  const flag = (): boolean => true; // whose value the types do not know
+  expect(await codeOf(() => [...store.export({ rows: flag(), onUnreadable: () => {} })])).toBe("OPTION_INVALID");
+  const message = "Expected ownIds to be left out without `rows`, got true.";
+  expect(() => store.export({ ownIds: flag() })).toThrow(
+    expect.objectContaining({ message, hint: expect.stringContaining("rows: true") }),
+  );
+});
+
 test("a statement with parameters is refused", async () => {
   const store = temporaryStore();
   for (const sql of ["SELECT ?", "SELECT :name"]) expect(await codeOf(() => store.query(sql))).toBe("QUERY_REFUSED");

@@ -75,6 +75,18 @@ test("a renamed project keeps its sessions, and no two have one name", () => {
   expect(store.projects().map(({ name }) => name)).toEqual(["shop", "store"]);
 });
 
+test("a name that is taken leads to a merge, which takes the name, too", () => {
+  const store = shops();
+  store.renameProject(WORK, "store");
+  for (const taken of ["store", WORK]) {
+    expect(() => store.renameProject(CLIENT, taken), taken).toThrow(
+      expect.objectContaining({ hint: expect.stringContaining("{ merge: true }") }),
+    );
+  }
+  store.renameProject(CLIENT, "store", { merge: true });
+  expect(store.projects()).toMatchObject([{ project: WORK, sessionCount: 2 }]);
+});
+
 test("of two merged projects, all sessions are in one, also later ones, and options may name either", () => {
   const store = shops();
   store.session("older", { project: "/old/shop" });

@@ -164,8 +164,8 @@ describe("subject", () => {
     ]);
     await settle();
     const handle = theSubject();
-    expect(store.expand(idOf("second", 4)).roots!.subject).toBe(handle);
-    expect(store.expand(idOf("second", 2)).roots!.subject).not.toBe(handle);
+    expect(store.expand(idOf("second", 4)).place!.subject).toBe(handle);
+    expect(store.expand(idOf("second", 2)).place!.subject).not.toBe(handle);
     expect(store.subject(handle).open).toEqual([]);
     expect(store.recap().topics.flatMap(({ open }) => open)).toHaveLength(1);
   });
@@ -267,8 +267,8 @@ describe("recap", () => {
     const recap = store.recap({ sinceMs: START_MS + 2 * DAY_MS });
     expect(recap).toMatchObject({ sessionCount: 2, messageCount: 6, topicCount: 2 });
     expect(recap.topics.map(({ root, sessionIds, worked }) => [root, sessionIds, worked.length])).toEqual([
-      [store.expand(idOf("new", 0)).roots!.subject, ["new"], 1],
-      [store.expand(idOf("colors", 0)).roots!.subject, ["colors"], 1],
+      [store.expand(idOf("new", 0)).place!.subject, ["new"], 1],
+      [store.expand(idOf("colors", 0)).place!.subject, ["colors"], 1],
     ]);
     expect(recap.topics[0]!.decided.map(({ text, messageId }) => [text, messageId])).toEqual([
       [`${LOCK}. The fix is a lock with a lease.`, idOf("new", 1)],

@@ -109,10 +109,10 @@ describe("expand and find", () => {
 
   test("go from a message to its subject", () => {
     const { subject } = store.subjects()[0]!;
-    expect(store.expand(idOf("second", 2)).roots!.subject).toBe(subject);
+    expect(store.expand(idOf("second", 2)).place!.subject).toBe(subject);
     expect(places(idOf("second", 2), { level: "subject" })).toHaveLength(7);
     // Alone with its subject, it is one all the same.
-    expect(store.expand(idOf("third", 0)).roots!.subject).toBe(
+    expect(store.expand(idOf("third", 0)).place!.subject).toBe(
       `subject:${idOf("third", 0)}@${store.stats().logPosition}`,
     );
     expect(places(idOf("third", 0), { level: "subject" })).toEqual(["third 0"]);
@@ -123,7 +123,7 @@ describe("expand and find", () => {
     const session = store.session("fourth", settings);
     session.append([user(LOCK), assistant(LOCK), user("Hm."), user("Ok.")]);
     session.compact();
-    expect(store.expand(idOf("fourth", 1)).roots!.subject).toBeNull();
+    expect(store.expand(idOf("fourth", 1)).place!.subject).toBeNull();
     expect(store.expand(idOf("fourth", 1), { level: "subject" }).level).toBe("cluster");
     expect(store.expand(idOf("fourth", 3), { level: "subject" })).toMatchObject({ level: "step", memberCount: 1 });
   });

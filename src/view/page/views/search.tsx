@@ -115,7 +115,7 @@ export function SearchView() {
           <p class="muted small" role="status">
             {data.hits.length === 0
               ? "Nothing found"
-              : `${data.more ? "The best " : ""}${count(data.hits.length, "message")}`}{" "}
+              : `${count(data.hits.length, "message")}${data.more ? ", the best of more," : ""}`}{" "}
             in {Math.max(1, Math.round(data.tookMs))} ms
             {data.corrections.map(({ typed, meant }) => `; no message has “${typed}”, so “${meant}” was searched`)}
             {data.phrasesMissing && "; the phrase occurs nowhere, so its words were searched"}
