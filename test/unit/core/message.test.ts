@@ -113,6 +113,10 @@ describe("parseMessage", () => {
     [{ role: "user" }, "content: neither `content` nor `parts` was given"],
     [{ role: "user", content: "a", parts: [] }, "content: give `content` or `parts`, not both"],
     [{ role: "user", content: 5 }, "content: Invalid input: expected string or array"],
+    [
+      { role: "user", content: [{ type: "text" }] },
+      "content[0].text: Invalid input: expected string, received undefined",
+    ],
     [user({ type: "text" }), "parts[0].text: Invalid input: expected string, received undefined"],
     [
       user({ type: "tool_call", toolCallId: "c", name: "f", args: {} }),
@@ -122,12 +126,26 @@ describe("parseMessage", () => {
       { role: "assistant", parts: [{ type: "tool_result", toolCallId: "c", content: "a" }] },
       'parts[0].type: a message of role "assistant" has parts of type text, reasoning, tool_call, file, data, not "tool_result"',
     ],
+    [
+      { role: "tool", content: "done" },
+      'parts[0].type: a message of role "tool" has parts of type tool_result, not "text"',
+    ],
     [data(Number.NaN), "parts[0].data: NaN is not a JSON number"],
     [data([1, { a: Number.POSITIVE_INFINITY }]), "parts[0].data[1].a: Infinity is not a JSON number"],
     [data([undefined]), "parts[0].data[0]: undefined is not JSON"],
+    [data(new Array(1)), "parts[0].data[0]: undefined is not JSON"],
     [data(1n), "parts[0].data: bigint is not JSON"],
     [data(() => 1), "parts[0].data: function is not JSON"],
     [data(new Date(0)), "parts[0].data: expected plain JSON, got an instance of Date"],
+    [
+      user(
+        new (class Part {
+          type = "text";
+          text = "a";
+        })(),
+      ),
+      "parts[0]: expected plain JSON, got an instance of Part",
+    ],
     [{ role: "user", content: "a", id: "" }, "id: Too small: expected string to have >=1 characters"],
     [{ role: "user", content: "a", id: "a\ud800" }, "id: half of a surrogate pair cannot be stored"],
     [{ role: "user", content: "a", name: "\udc00" }, "name: half of a surrogate pair cannot be stored"],

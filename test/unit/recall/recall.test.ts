@@ -200,6 +200,18 @@ describe("filters", () => {
     expect(placesOf(await harbor().recall(QUERY, options)).sort()).toEqual(places);
   });
 
+  test("leave the messages of a time, its ends included", async () => {
+    const store = harbor();
+    const [second, fifth] = [2, 5].map((id) =>
+      Number(store.query(`SELECT created_at_ms AS at FROM messages WHERE id = ${id}`)[0]!.at),
+    );
+    const ids = async (options: RecallOptions) =>
+      (await store.recall(QUERY, options)).map(({ messageId }) => messageId).sort();
+    expect(await ids({ sinceMs: second!, untilMs: fifth! })).toEqual([2, 3, 4, 5]);
+    expect(await ids({ sinceMs: second! + 1, untilMs: fifth! - 1 })).toEqual([3, 4]);
+    expect(await ids({ sinceMs: fifth!, untilMs: second! })).toEqual([]);
+  });
+
   test("do not keep neighbors from being shown", async () => {
     const [hit] = await harbor().recall("visible lighthouse", { roles: ["tool"] });
     expect(hit!.neighbors.map(({ role }) => role)).toEqual(["assistant", "assistant"]);
@@ -355,10 +367,13 @@ describe("a query's vector", () => {
   });
 
   test("is refused unless the store's embedder can have made it", async () => {
-    await expect(points().recall({ text: "7", embedding: [0, 0] })).rejects.toMatchObject({ code: "VECTOR_INVALID" });
-    await expect(points().recall({ text: "7", embedding: "1 0" as never })).rejects.toMatchObject({
-      code: "OPTION_INVALID",
-    });
+    const asked = (embedding: unknown) => points().recall({ text: "7", embedding: embedding as number[] });
+    for (const embedding of [[], [1], [1, 2, 3], [Number.NaN, 1], [1, Number.POSITIVE_INFINITY], [1e39, 1], [0, 0]]) {
+      await expect(asked(embedding)).rejects.toMatchObject({ code: "VECTOR_INVALID" });
+    }
+    for (const embedding of ["1 0", {}, new Float64Array([1, 0])]) {
+      await expect(asked(embedding)).rejects.toMatchObject({ code: "OPTION_INVALID" });
+    }
     await expect(points().recall({ text: " ", embedding: [1, 0] })).rejects.toMatchObject({ code: "QUERY_EMPTY" });
   });
 

@@ -17,11 +17,17 @@ describe("query", () => {
     "delete from messages returning id",
     "WITH doomed AS (SELECT 1) DELETE FROM messages",
     "DROP TABLE messages",
+    "CREATE TEMP TABLE notes (a)",
     "PRAGMA journal_mode = DELETE",
+    "PRAGMA user_version",
     "PRAGMA table_info(messages)",
     "/* SELECT */ DELETE FROM messages",
     "ATTACH '/tmp/other.db' AS other",
+    "DETACH main",
+    "VACUUM",
     "VACUUM INTO '/tmp/copy.db'",
+    "SAVEPOINT a",
+    "COMMIT",
     "BEGIN IMMEDIATE",
     "EXPLAIN DELETE FROM messages",
     "SELECT 1; DELETE FROM messages",
@@ -52,6 +58,10 @@ describe("query", () => {
         .query(query)
         .map((row) => Object.values(row)),
     ).toEqual([[1]]);
+  });
+
+  test("explains a query", () => {
+    expect(storeOfOne().query("EXPLAIN QUERY PLAN SELECT * FROM messages")).not.toEqual([]);
   });
 
   test("gives values as they are: text, numbers, NULL, bytes, and integers past 2^53 exactly; and names all columns", () => {

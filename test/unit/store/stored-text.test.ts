@@ -88,5 +88,6 @@ describe("the text of a message, which SQLite puts together", () => {
     expect(store.query("SELECT text FROM messages WHERE seq = 1")).toEqual([{ text: "second" }]);
     expect(store.query("SELECT count(*) AS n FROM messages WHERE text <> ''")).toEqual([{ n: 2 }]);
     expect(() => store.session("s").messages()).toThrow("row 1 of messages is damaged");
+    expect(store.session("s").messages({ seqFrom: 1 })).toMatchObject([{ text: "second" }]);
   });
 });
