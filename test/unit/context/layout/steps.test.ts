@@ -96,7 +96,9 @@ describe("renderStep", () => {
 
 test("a stray result stands before a step whose calls are open, so that their results can follow them", () => {
   const stray = messageOf(5, "tool", [result("c1", "ok"), result("other", "of nobody")], 4);
-  expect(render([calls, stray], true).map(({ message }) => message.role)).toEqual(["user", "assistant", "tool"]);
+  const pieces = render([calls, stray], true);
+  expect(pieces.map(({ message }) => message.role)).toEqual(["user", "assistant", "tool"]);
+  expect(pieces.map(({ source }) => source?.message.id)).toEqual([undefined, calls.id, 5]);
   expect(render([calls, stray], false).map(({ message }) => message.role)).toEqual([
     "assistant",
     "tool",

@@ -156,6 +156,12 @@ describe("JSON", () => {
     expect(JSON.parse(short).done).toBe(true);
   });
 
+  test("quotes and backslashes inside its strings do not end them", () => {
+    const value = { folder: "C:\\", said: 'the "end"', items: lines(40, (index) => `item ${index}`), done: true };
+    const short = JSON.parse(noteLess(distill(JSON.stringify(value), 200, "message 12")));
+    expect(short).toMatchObject({ folder: "C:\\", said: 'the "end"', done: true });
+  });
+
   test("an output inside it is distilled as what it is", () => {
     const stdout = `building\n${"compiling a module\n".repeat(60)}src/a.ts(3,4): error TS2322: no\ndone`;
     const { stdout: short, exitCode } = JSON.parse(
