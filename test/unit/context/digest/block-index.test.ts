@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type BlockIndex, indexOf } from "../../../../src/context/digest/block-index.ts";
-import { BlockCache } from "../../../../src/context/digest/blocks.ts";
+import { BlockCache, isTelling } from "../../../../src/context/digest/blocks.ts";
 import { DigestChoice } from "../../../../src/context/digest/choice.ts";
 import { packedPast } from "../../../../src/context/digest/packed-blocks.ts";
 import { call, messageOf, result } from "../../../support/render-message.ts";
@@ -78,4 +78,16 @@ test.each([false, true])("a packed block is worth its lines and names per token:
     const worth = message.source.kindWeight * sum(lines) + 0.05 * sum(isTalk ? words : names);
     expect(packed.worthOf(at, lineWorths, nameWorths)).toBeCloseTo(worth / tokensEstimated, 9);
   }
+});
+
+test.each([
+  ["} 12 345 678 9 1011 1213 {", false],
+  ["lease-42 -- 7 8 9 10 11 12", false],
+  ["lease lock2 - 7 8 9 10 11 12", false],
+  ["a b c d e f g h lease lock", false],
+  ["lease lock kept - 7 8 9 10 11", true],
+  ["lease lock kept", false], // too short
+])("a line says something if it has three words: %s", (line, expected) => {
+  expect(isTelling(line)).toBe(expected);
+  expect(isTelling(`${line} é`), "with a letter beyond ASCII").toBe(expected);
 });
