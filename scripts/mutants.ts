@@ -104,7 +104,7 @@ class Habitat {
     }
   }
 
-  /** @param program  Its path in its package: npm links the compiler of another version as `tsc`, which takes seven times as long. */
+  /** @param program  A path in `node_modules`. npm links an older compiler as `tsc`, which takes seven times as long. */
   async #run(program: string, args: readonly string[]): Promise<number | null> {
     const child: ChildProcess = spawn(process.execPath, [join(ROOT, "node_modules", program), ...args], {
       cwd: this.#folder,

@@ -36,8 +36,8 @@ export const lost: Tool<z.infer<typeof LOST_INPUT>, z.infer<typeof OUTPUT>> = {
 
   async run({ sessionId, summaryId, project, offset = 0 }, call) {
     return call.live.read((store) => {
-      const summary = summaryId === undefined ? undefined : store.expand(summaryId, { limit: 0 });
-      const named = sessionId ?? summary?.place?.sessionId;
+      const named =
+        sessionId ?? (summaryId === undefined ? undefined : store.expand(summaryId, { limit: 0 }).place!.sessionId);
       const session = named === undefined ? undefined : visibleSession(store, named, call.project);
       const found = store.lost({
         ...(session === undefined ? inProject(store, call, project) : { sessionId: session.id }),

@@ -109,7 +109,7 @@ class Verification {
     problemCount: 0,
     problems: [],
   };
-  /** What is wrong with the full-text index, which is checked and rebuilt last. */
+  /** Problems of the full-text index. It is checked and rebuilt last. */
   #fullTextFaults: string[] = [];
 
   constructor(repositories: Repositories, options: VerifyOptions) {
@@ -149,7 +149,7 @@ class Verification {
     if (problems.length < PROBLEMS_MAX) problems.push({ sessionId, text, rebuildable });
   }
 
-  /** With `rebuild`, repairs what is wrong; otherwise notes it. Without texts, nothing is wrong. */
+  /** Repairs what the texts name if `rebuild` is set, and notes them as problems otherwise. */
   #repair(sessionId: string | null, texts: readonly string[], repair: () => void): void {
     if (texts.length === 0) return;
     if (this.#options.rebuild) this.#repositories.database.write(REBUILD, repair);
@@ -170,7 +170,7 @@ class Verification {
     }
   }
 
-  /** Unless the full-text index is wrong, the broken pages are others. */
+  /** Rebuilds the full-text index if it is wrong. If it is not, the broken pages are none of its pages. */
   #replaceWrongFullText(): void {
     const isWrong = fullTextProblems(this.#repositories, this.#options.searchWords).length > 0;
     if (isWrong) rebuildFullText(this.#repositories, this.#options, true);
