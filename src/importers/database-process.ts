@@ -8,7 +8,7 @@ import type { ImportEvent } from "./importer.ts";
 import { opencodeDatabase } from "./opencode/database.ts";
 import { zedDatabase } from "./zed/database.ts";
 
-// The process that reads databases. It answers one request at a time.
+// The process that reads databases. It answers one request at a time. Its argument is the id of the process that started it.
 
 const FORMATS = { opencode: opencodeDatabase, goose: gooseDatabase, zed: zedDatabase, cursor: cursorDatabase };
 
@@ -50,7 +50,7 @@ const WATCHDOG = `
 
 const ticks = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 setInterval(() => Atomics.add(ticks, 0, 1), 250);
-new Worker(WATCHDOG, { eval: true, workerData: { ticks, parent: process.ppid } });
+new Worker(WATCHDOG, { eval: true, workerData: { ticks, parent: Number(process.argv[2]) } });
 
 let file: DatabaseFile;
 let events: AsyncGenerator<ImportEvent>;

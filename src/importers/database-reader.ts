@@ -91,7 +91,10 @@ class DatabaseReader {
     return reader;
   }
 
-  readonly #process = fork(PROGRAM, { serialization: "advanced", stdio: ["ignore", "ignore", "ignore", "ipc"] });
+  readonly #process = fork(PROGRAM, [String(process.pid)], {
+    serialization: "advanced",
+    stdio: ["ignore", "ignore", "ignore", "ipc"],
+  });
   readonly #replies = on(this.#process, "message", { close: ["exit"] }) as AsyncIterableIterator<[DatabaseReply]>;
   readonly #kill = (): void => void this.#process.kill("SIGKILL");
   #path = "";

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -34,6 +35,12 @@ function start(folder: CliFolder, args: readonly string[], context: TestContext)
   return { ...started, isRunning };
 }
 
+function processesOfGroup(id: number): number {
+  return spawnSync("pgrep", ["-g", String(id)], { encoding: "utf8" })
+    .stdout.trim()
+    .split("\n").length;
+}
+
 describe("a database in which SQLite gets stuck", () => {
   test.concurrent("is named by watch, which goes on", async (context) => {
     const { expect } = context;
@@ -65,13 +72,21 @@ describe("a database in which SQLite gets stuck", () => {
     await expect.poll(isRunning).toBe(false);
   });
 
-  test.concurrent("is left alone when the program that reads it is killed", async (context) => {
+  test.concurrent.for([
+    { moment: "while SQLite is stuck", until: async () => wait(2_500) },
+    {
+      moment: "as soon as its reader has started",
+      until: async (pid: number) => {
+        while (processesOfGroup(pid) < 2) await wait(2);
+      },
+    },
+  ])("is left alone when the program is killed $moment", async ({ until }, context) => {
     const { expect } = context;
     const folder = hostileFolder();
     const { child, ended, isRunning } = start(folder, ["import", folder.path], context);
-    await wait(2_500);
+    await until(child.pid!);
     child.kill("SIGKILL");
     await ended;
-    await expect.poll(isRunning).toBe(false);
+    await expect.poll(isRunning, { timeout: END_MS_MAX }).toBe(false);
   });
 });
