@@ -46,6 +46,16 @@ describe.each([
       expect((await noteFor(store, query)) ?? "").not.toContain("Did you mean");
     },
   );
+
+  test("a word of another session is not meant in a session that lacks it", async () => {
+    const store = licenses(false);
+    store.session("sea").append(user("The harbor has a lantern."));
+    if (isIndexed) indexAll(store);
+    const [hit] = await store.recall("license harbr", { sessionIds: ["licenses"], neighbors: 0 });
+    expect(hit!.corrections).toBeUndefined();
+    const [other] = await store.recall("lantern harbr", { sessionIds: ["sea"], neighbors: 0 });
+    expect(other!.corrections).toHaveLength(1);
+  });
 });
 
 test("no more than four words of a query are corrected", async () => {
