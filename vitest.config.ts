@@ -1,13 +1,16 @@
 import { availableParallelism } from "node:os";
 import { configDefaults, defineConfig } from "vitest/config";
+import { filesOfBoth } from "./test/support/files-of-both.ts";
 import { UnfinishedFiles } from "./test/support/unfinished-files.ts";
 
 /** `npm test` leaves these to `npm run test:all`, which is `vitest run --mode all`. */
 const SLOW = "**/*.slow.test.ts";
 
 export default defineConfig(({ mode }) => {
-  const isAll = mode === "all";
-  const exclude = [...configDefaults.exclude, ...(isAll ? [] : [SLOW])];
+  // `npm run test:rest` is `vitest run --mode rest`: everything, except the files that are the same in `npm test`.
+  const isAll = mode === "all" || mode === "rest";
+  const left = mode === "rest" ? filesOfBoth("test") : isAll ? [] : [SLOW];
+  const exclude = [...configDefaults.exclude, ...left];
   // Each project has it, because the configuration that a project extends is made without the mode.
   const env = { COPPICE_TESTS: isAll ? "all" : "" };
   return {
