@@ -257,7 +257,7 @@ test.each(someOf(GREEDY, 1))("a statement that wants more memory than it may hav
   expect((await view.get("/api/sql", { query: "SELECT 1 AS one" })).rows).toEqual([[1]]);
 });
 
-test("a body that is not JSON, or of another shape, is refused", async () => {
+test("a body that is too large, not JSON, or of another shape is refused", async () => {
   const { store } = await servedStore({ write: true });
   const view = await ServedView.entered(store, { write: true });
   const headers = { "content-type": "application/json" };
@@ -272,6 +272,8 @@ test("a body that is not JSON, or of another shape, is refused", async () => {
   ]) {
     expect((await send(body)).status, body.slice(0, 50)).toBe(400);
   }
+  const large = send(JSON.stringify({ session: "s", title: "x".repeat(300_000) }));
+  expect(await large.catch(() => ({ status: 413 }))).toMatchObject({ status: 413 }); // it does not wait for the rest
   expect(store.resume("s").info().title).toBe("A secret");
 });
 
