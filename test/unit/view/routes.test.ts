@@ -351,6 +351,7 @@ test("summaries of a context cover exactly the members of their clusters", async
 
 test("the log comes in pages, has the decisions and the steps of each cluster, and a reason for each of its rows", async () => {
   const store = temporaryStore();
+  store.session("s", { maxThemes: 1 });
   bake(store, "s", 40);
   bake(store, "t", 10);
   const view = await ServedView.entered(store);
@@ -375,6 +376,7 @@ test("the log comes in pages, has the decisions and the steps of each cluster, a
   const letters = "substr(level, 1, 1), iif(kind = 'settle', 'e', substr(kind, 1, 1))";
   const logged = `SELECT concat_ws(' ', ${letters}, node, root) AS row FROM unions WHERE session_id = 's' ORDER BY id`;
   expect(rows).toEqual(store.query(logged).map(({ row }) => row));
+  expect(rows.join("\n")).toContain("t u ");
   expect(steps).toEqual(new Map(forest.clusters.map(({ root, stepCount, seqLast }) => [root, { stepCount, seqLast }])));
   for (const { id, kind } of store.query(
     "SELECT min(id) AS id, kind FROM unions WHERE session_id = 's' GROUP BY kind",
