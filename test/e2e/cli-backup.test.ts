@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { CliFolder, longSession } from "../support/cli.ts";
@@ -19,6 +19,14 @@ describe("backup", () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(await folder.json("verify", "--db", path)).toMatchObject({ ok: true, messageCount: 123 });
     expect(await folder.json("forest", "lamp", "--db", path)).toEqual(await folder.json("forest", "lamp"));
+  });
+
+  test("replaces an existing file only with --overwrite", async () => {
+    const path = join(folder.path, "precious.txt");
+    writeFileSync(path, "precious");
+    await folder.refusal(1, "backup", path);
+    expect(readFileSync(path, "utf8")).toBe("precious");
+    expect(await folder.json("backup", path, "--overwrite")).toMatchObject({ path, messageCount: 123 });
   });
 });
 

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, test, vi } from "vitest";
@@ -39,6 +39,15 @@ describe("import", () => {
     expect(exitCode).toBe(1);
     expect(stdout).toContain("1 new message and 0 already there");
     expect(stderr).toBe("coppice: There is no file /nowhere.jsonl.\nThe other files were imported.\n");
+  });
+
+  test("names a file in no known format in a folder, and fails if it is named", async () => {
+    const [inside, db] = [join(folder.path, "mixed"), join(folder.path, "mixed.db")];
+    mkdirSync(inside);
+    const file = folder.jsonl("mixed/other.jsonl", [{ some: "thing" }]);
+    const { exitCode, stderr } = await folder.run(["import", inside, "--db", db]);
+    expect([exitCode, stderr]).toEqual([0, expect.stringContaining("other.jsonl: Cannot import ")]);
+    await folder.refusal(1, "import", file, "--db", db);
   });
 
   test("assigns sessions to the given project permanently", async () => {

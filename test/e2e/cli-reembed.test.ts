@@ -18,6 +18,7 @@ async function storeOfLetters(): Promise<void> {
 test("a store with an unknown embedder is searched by words, refuses writes, and is repaired by reembed", async () => {
   await storeOfLetters();
   expect((await folder.json("show", "s")).messages.length).toBeGreaterThan(40);
+  expect((await folder.json("verify")).ok).toBe(true);
   const file = folder.jsonl("t.jsonl", longSession("t", 3));
   expect(await folder.json("import", file, "--dry-run")).toMatchObject({ newCount: 3, isDryRun: true });
   const refused = await folder.run(["import", file]);

@@ -201,6 +201,25 @@ test("a pull takes the title and items that only the hub has changed, and keeps 
   }
 });
 
+test("a pull says what it replaces of what the store has changed, too", async () => {
+  const { hub, store, copy } = await copiedStore();
+  store.session("s", { project: "web" }).append(talk(4));
+  await hub.push(store, WEB);
+  const other = await copy();
+  for (const [name, to] of Object.entries({ hub: store, own: other })) {
+    to.resume("s").update({ title: `${name} title` });
+    for (const key of ["both", name]) to.items.put(["n"], key, name, { session: "s" });
+  }
+  other.resume("s").append(user("more"));
+  await hub.push(store, WEB);
+  const { notes } = await hub.pull(other, "s");
+  expect(notes).toEqual([
+    'The title "own title" of this store was replaced with the one that came.',
+    'The item "both" of this store was replaced with the one that came.',
+  ]);
+  expect([titleOf(other, "s"), itemsOf(other)]).toEqual(["hub title", { both: "hub", hub: "hub", own: "own" }]);
+});
+
 test("a session that a hub of version 3 has with its vectors is no other after the upgrade", async () => {
   const url = await readyDatabase();
   const [hub, store] = [await openedHub(url), temporaryStore()];
@@ -329,6 +348,21 @@ test("what was forgotten on the hub and is shared by a fork does not keep other 
   for (const id of ["a", "b"]) home.forget(`fork of ${id}`);
   expect(await hub.push(home, WEB)).toMatchObject({ gone: ["a"], moved: ["b"] });
   expect(home.resume("b").messages()).toHaveLength(5);
+});
+
+test("a pull after an undo that was not pushed finds nothing new, and the undo stays", async () => {
+  const { hub, store } = await copiedStore();
+  const session = store.session("s", { project: "web" });
+  session.append(talk(6));
+  session.rewind({ toSeq: 2 });
+  session.append(user("another way"));
+  await hub.push(store, WEB);
+  session.undo();
+  const texts = textsOf(session);
+  for (const take of [false, true]) {
+    expect(await hub.pull(store, "s", { take, fork: true })).toMatchObject({ outcome: "known", forkId: null });
+  }
+  expect(textsOf(session)).toEqual(texts);
 });
 
 test("an older file deletes no message on the hub whose seq a message had that was forgotten in it", async () => {

@@ -143,6 +143,7 @@ describe("the URL of a hub", () => {
   const REFUSED = [
     `postgres://ada:${SECRET}@hub.example/agents`,
     `postgres://ada%3A${SECRET}@hub.example/agents`,
+    `postgres://ada%253A${SECRET}@hub.example/agents`,
     `postgres://:${SECRET}@hub.example/agents`,
     `postgres://hub.example/agents?password=${SECRET}`,
     `postgres://hub.example/agents?pass%77ord=${SECRET}`,
@@ -165,6 +166,7 @@ describe("the URL of a hub", () => {
     "postgres://hub.example/agents?sslrootcert=root.pem",
     "postgres://hub.example/agents?port=1",
     "postgres://hub.example/agents?host=evil.example",
+    "postgres://hub.example/agents?host=/run/postgresql",
     "postgres:///agents",
     "postgres:///agents?host=run",
     "postgres://hub.example",

@@ -52,23 +52,13 @@ export function changed(
 ): boolean {
   if (!sessionIds(store).includes(done.session)) return false;
   const opened = store.resume(done.session);
-  try {
-    if (done.kind === "rewind") {
-      const ids = store.query(
-        `SELECT id FROM messages WHERE session_id = '${done.session}' ORDER BY seq DESC LIMIT ${done.count! + 1}`,
-      );
-      opened.rewind({ toMessageId: ids.at(-1)!.id as number });
-    } else if (done.kind === "undo") opened.undo();
-    else if (done.kind === "forgetSession") store.forget(done.session);
-    else {
-      const [row] = store.query(`SELECT id FROM messages WHERE session_id = '${done.session}' AND seq = ${done.seq}`);
-      if (row === undefined) return false;
-      store.forget(done.session, { messageIds: [row.id as number] });
-    }
-    return true;
-  } catch {
-    return false; // there is nothing to rewind or to undo
-  }
+  if (done.kind === "undo") return opened.undo().restoredCount > 0;
+  if (done.kind === "forgetSession") return store.forget(done.session).sessionCount > 0;
+  const isMeant = done.kind === "rewind" ? `true ORDER BY seq DESC LIMIT ${done.count! + 1}` : `seq = ${done.seq}`;
+  const id = store.query(`SELECT id FROM messages WHERE session_id = '${done.session}' AND ${isMeant}`).at(-1)?.id;
+  if (id === undefined) return false;
+  if (done.kind === "rewind") return opened.rewind({ toMessageId: id as number }).supersededCount > 0;
+  return store.forget(done.session, { messageIds: [id as number] }).messageCount > 0;
 }
 
 function comparable(hit: Awaited<ReturnType<Store["recall"]>>[number]) {

@@ -139,7 +139,7 @@ describe("clusters of a session that rests", () => {
 });
 
 describe("which sessions rest", () => {
-  test("after resolveDirty those that others have left, not those this process works on, whatever their dates", async () => {
+  test("after resolveDirty those that others have left, not those this process works on, whatever their dates; with upkeep all", async () => {
     const { store, another, pass } = timedStore();
     const old = talk(5).map((message) => ({ ...message, createdAt: Date.UTC(2020, 0, 1) }));
     another().session("theirs", SMALL).append(old);
@@ -152,6 +152,20 @@ describe("which sessions rest", () => {
     pass(2 * HOUR_MS);
     await store.session("new").resolveDirty();
     expect(zonesOf(store, "ours")).toBe("ooooH");
+    store.session("asked", SMALL).append(old);
+    await store.upkeep();
+    expect(zonesOf(store, "asked")).toBe("ooooH");
+  });
+
+  test("another process that holds the session sees that it rests, and appends to it", async () => {
+    const { store, another, pass } = timedStore();
+    const session = store.session("s", SMALL);
+    session.append(talk(6));
+    pass(25 * HOUR_MS);
+    await another().upkeep();
+    session.append(talk(3));
+    expect(zonesOf(store)).toBe("oooooHHHH");
+    expect(store.verify()).toMatchObject({ ok: true });
   });
 
   test("one in which another process has spoken since it was found due does not", async () => {

@@ -319,6 +319,14 @@ test("a context is made anew for a new summary", async () => {
 });
 
 describe("a summary of a stretch", () => {
+  test("is tried again after it failed, and each try counts", async () => {
+    const { store, session } = opened({ strategy: "flat" }, "fail", "good");
+    session.append(hundreds(8));
+    expect(await session.resolveDirty()).toMatchObject({ resolved: 0, failed: 1 });
+    expect(await session.resolveDirty()).toMatchObject({ resolved: 1, failed: 0 });
+    expect(rows(store, "status, attempts, error")).toEqual([{ status: "done", attempts: 2, error: null }]);
+  });
+
   test("takes the place of older ones, but for the last few, whose handles still expand", async () => {
     const { store, session } = opened({ strategy: "flat" });
     session.append(hundreds(8));

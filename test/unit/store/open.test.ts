@@ -128,6 +128,7 @@ describe("SQLite's own failures", () => {
     ["SQLITE_IOERR_WRITE", "FILE_NOT_USABLE"],
     ["SQLITE_CANTOPEN", "FILE_NOT_USABLE"],
     ["SQLITE_READONLY", "FILE_NOT_USABLE"],
+    ["SQLITE_PERM", "FILE_NOT_USABLE"],
   ])("calls %s %s and keeps the cause", (sqliteCode, code) => {
     const cause = new Database.SqliteError("as SQLite puts it", sqliteCode);
     const error = storeErrorOf(cause, "/tmp/agent.db");

@@ -349,14 +349,16 @@ test("summaries of a context cover exactly the members of their clusters", async
   );
 });
 
-test("the log comes in pages, has the steps of each cluster, and a reason for each of its rows", async () => {
+test("the log comes in pages, has the decisions and the steps of each cluster, and a reason for each of its rows", async () => {
   const store = temporaryStore();
+  store.session("s", { maxThemes: 1 });
   bake(store, "s", 40);
   bake(store, "t", 10);
   const view = await ServedView.entered(store);
   const forest = await view.get("/api/forest", { session: "s" });
   expect(forest.clusters.length).toBeGreaterThan(1);
   const steps = new Map<number, { stepCount: number; seqLast: number }>();
+  const rows: string[] = [];
   let after = 0;
   for (let next: number | null = 0; next !== null; ) {
     const log = await view.get("/api/log", { session: "s", after, limit: 50 });
@@ -364,12 +366,17 @@ test("the log comes in pages, has the steps of each cluster, and a reason for ea
       expect(position).toBeGreaterThan(after);
       after = position;
       const [kind, root] = [log.kinds[row]!, log.roots[row]!];
+      rows.push([log.levels[row], kind, log.nodes[row], root].join(" "));
       if (log.levels[row] !== "c" || (kind !== "s" && kind !== "j")) return;
       const stepCount = (steps.get(root)?.stepCount ?? 0) + 1;
       steps.set(root, { stepCount, seqLast: log.seqsLast[row]! });
     });
     next = log.next;
   }
+  const letters = "substr(level, 1, 1), iif(kind = 'settle', 'e', substr(kind, 1, 1))";
+  const logged = `SELECT concat_ws(' ', ${letters}, node, root) AS row FROM unions WHERE session_id = 's' ORDER BY id`;
+  expect(rows).toEqual(store.query(logged).map(({ row }) => row));
+  expect(rows.join("\n")).toContain("t u ");
   expect(steps).toEqual(new Map(forest.clusters.map(({ root, stepCount, seqLast }) => [root, { stepCount, seqLast }])));
   for (const { id, kind } of store.query(
     "SELECT min(id) AS id, kind FROM unions WHERE session_id = 's' GROUP BY kind",

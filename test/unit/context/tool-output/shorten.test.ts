@@ -11,9 +11,10 @@ test("keeps head and tail, and says how much is missing and where it is", () => 
   );
 });
 
-test("gives the head where the marker has no room", () => {
+test("gives the head where the marker has no room, and all where it is not needed", () => {
   expect(shorten("a".repeat(1_000), 10, "message 7")).toBe("aaaaaaaaa…");
   expect(shorten("a", 0, "message 7")).toBe("");
+  expect(shorten("as long as it may be", 20, "message 7")).toBe("as long as it may be");
 });
 
 test("cuts before and after a family, not through it", () => {
