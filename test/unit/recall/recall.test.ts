@@ -398,3 +398,13 @@ test("a message whose role is damaged is named in a typed error", async () => {
     message: expect.stringContaining("message 1 has an unknown role"),
   });
 });
+
+test.each([[["Here is the list.", "Here is the oven."]], [["Here is the oven.", "Here is the list."]]])(
+  "a word with which people ask counts less than what they ask about: %j",
+  async (texts) => {
+    const store = temporaryStore();
+    store.session("s").append(texts.map((text) => user(text)));
+    const [first] = await store.recall("list oven");
+    expect(first!.text).toBe("Here is the oven.");
+  },
+);

@@ -93,6 +93,18 @@ test("an embedder, a token counter and a clock that are not what they should be 
   }
 });
 
+test("what the caller's token counter throws comes out as it is, because the store is not damaged", () => {
+  let isBroken = false;
+  const count = (text: string): number => {
+    if (isBroken) throw new Error("The counter is broken.");
+    return text.length;
+  };
+  const session = temporaryStore({ tokenCounter: { name: "breaking", count } }).session("s");
+  session.append({ role: "user", content: "x" });
+  isBroken = true;
+  expect(() => session.render()).toThrow(new Error("The counter is broken."));
+});
+
 test("an embedder that a function returns is checked", async () => {
   const path = temporaryPath();
   const store = openStore(path);
