@@ -20,6 +20,8 @@ test("a session has its title, its folder, the model of its settings and the ses
   expect(sessionsIn(events)).toMatchObject([
     { externalId: "a", title: "Look", folder: "/w", parentExternalId: "b", metadata: { model: "sol", version: 2 } },
   ]);
+  const untitled = [{ ...start, sessionTitle: undefined }, message("1", "user", "Look.")];
+  expect(sessionsIn(await eventsOfLines(droid, untitled))).toMatchObject([{ title: "Look into it" }]);
 });
 
 test("what only the user or only the model sees is the program's, and a compaction gives a summary", async () => {
