@@ -59,6 +59,9 @@ export class Background implements Resolving {
     this.#timerAtMs = atMs;
     this.#timer = setTimeout(() => {
       this.#timerAtMs = Number.POSITIVE_INFINITY;
+      // Node rounds, so a timer may be early by a millisecond.
+      const leftMs = atMs - performance.now();
+      if (leftMs > 0) return this.#runIn(leftMs);
       this.#running = this.#run().finally(() => {
         this.#running = undefined;
         if (this.#isWoken) this.#runIn(DEBOUNCE_MS);

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { ResolveEvent, Session, Store } from "../../../src/index.ts";
+import { Background } from "../../../src/session/background.ts";
 import { expectAtOnce } from "../../support/at-once.ts";
 import { talk } from "../../support/said.ts";
 import { away, scriptedEmbedder } from "../../support/scripted-embedder.ts";
@@ -149,4 +150,19 @@ describe("startResolving", () => {
     expect(() => reader.startResolving()).toThrow(expect.objectContaining({ code: "STORE_READONLY" }));
     expect(() => session.startResolving({ signal: 1 } as object)).toThrow("an option of startResolving");
   });
+});
+
+test("a run never begins before the time of the next try", async () => {
+  const early: number[] = [];
+  const works = Array.from({ length: 100 }, (_, index) => {
+    let dueMs = 0;
+    return new Background(new AbortController().signal, Date.now, async () => {
+      if (Date.now() < dueMs) early.push(index);
+      dueMs = Date.now() + 51 + index;
+      return dueMs;
+    });
+  });
+  await sleep(600);
+  await Promise.all(works.map((work) => work.stop()));
+  expect(early).toEqual([]);
 });
