@@ -24,6 +24,8 @@ const IDLE_MS_MAX = 10_000;
 const BACKOFF = { delayMsMin: 100, delayMsMax: 5_000 };
 /** A restart of the server takes a few seconds; the delays add up to fifteen. */
 const ATTEMPTS_MAX = 9;
+/** After this time of failures, a server that hangs is not asked again. Others may hold a lock as long. */
+const RETRY_MS_MAX = 60_000;
 
 /** The default is READ COMMITTED. */
 type Isolation = "REPEATABLE READ";
@@ -103,6 +105,7 @@ export class HubConnection {
     isolation?: Isolation,
   ): Promise<T> {
     const begin = `BEGIN ISOLATION LEVEL ${isolation ?? "READ COMMITTED"}; ${LIMITS}; ${VERSION}`;
+    let failingFromMs: number | undefined;
     for (let failureCount = 1; ; failureCount += 1) {
       signal?.throwIfAborted();
       try {
@@ -111,7 +114,9 @@ export class HubConnection {
           return await work(client);
         });
       } catch (error) {
-        if (!isTransient(error) || failureCount === ATTEMPTS_MAX) throw hubErrorOf(error, this.name);
+        failingFromMs ??= performance.now();
+        const isLast = failureCount === ATTEMPTS_MAX || performance.now() - failingFromMs >= RETRY_MS_MAX;
+        if (isLast || !isTransient(error)) throw hubErrorOf(error, this.name);
         await wait(backoffMs(failureCount, BACKOFF) * (0.5 + Math.random()), undefined, { signal });
       }
     }

@@ -2,7 +2,7 @@ import { expect, onTestFinished, vi } from "vitest";
 import { grantTeam, initHub, upgradeHub } from "../../src/hub/administration.ts";
 import { HubConnection } from "../../src/hub/connection.ts";
 import { MIGRATIONS } from "../../src/hub/migrations.ts";
-import { asRole, emptyDatabase, hubDatabase, openedConnection, run, test } from "../support/hub.ts";
+import { asRole, emptyDatabase, hubDatabase, openedConnection, readyDatabase, run, test } from "../support/hub.ts";
 
 const VERSION = MIGRATIONS.length;
 
@@ -103,10 +103,25 @@ test("errors quote no password and no content", async () => {
   expect(`${refused} ${JSON.stringify(refused)}`).not.toContain("a-secret-word");
 });
 
-test("a server that is away is an error after some attempts", async () => {
+test("a server that is away is an error", async () => {
   const hub = await HubConnection.to("postgres://127.0.0.1:1/none");
   await expect(hub.administer(async () => {})).rejects.toMatchObject({ code: "HUB_UNREACHABLE" });
   await hub.close();
+});
+
+test("a transaction is not tried again after a minute of failures", async () => {
+  const hub = await openedConnection(await readyDatabase());
+  let now = 0;
+  vi.spyOn(performance, "now").mockImplementation(() => now);
+  onTestFinished(() => void vi.restoreAllMocks());
+  let attempts = 0;
+  const failing = hub.transaction(async () => {
+    attempts += 1;
+    now += 40_000;
+    throw Object.assign(new Error("busy"), { code: "40001" });
+  });
+  await expect(failing).rejects.toMatchObject({ code: "HUB_UNREACHABLE" });
+  expect(attempts).toBe(3);
 });
 
 test("a server that takes too long is said to", async () => {
