@@ -35,10 +35,11 @@ function start(folder: CliFolder, args: readonly string[], context: TestContext)
   return { ...started, isRunning };
 }
 
+/** @throws {Error} if there is no `pgrep`. */
 function processesOfGroup(id: number): number {
-  return spawnSync("pgrep", ["-g", String(id)], { encoding: "utf8" })
-    .stdout.trim()
-    .split("\n").length;
+  const { stdout, error } = spawnSync("pgrep", ["-g", String(id)], { encoding: "utf8" });
+  if (error !== undefined) throw error;
+  return stdout.trim().split("\n").length;
 }
 
 describe("a database in which SQLite gets stuck", () => {
@@ -73,18 +74,14 @@ describe("a database in which SQLite gets stuck", () => {
   });
 
   test.concurrent.for([
-    { moment: "while SQLite is stuck", until: async () => wait(2_500) },
-    {
-      moment: "as soon as its reader has started",
-      until: async (pid: number) => {
-        while (processesOfGroup(pid) < 2) await wait(2);
-      },
-    },
-  ])("is left alone when the program is killed $moment", async ({ until }, context) => {
+    { moment: "while SQLite is stuck", isBooting: false },
+    { moment: "as soon as its reader has started", isBooting: true },
+  ])("is left alone when the program is killed $moment", async ({ isBooting }, context) => {
     const { expect } = context;
     const folder = hostileFolder();
     const { child, ended, isRunning } = start(folder, ["import", folder.path], context);
-    await until(child.pid!);
+    if (isBooting) await expect.poll(() => processesOfGroup(child.pid!), { interval: 2 }).toBe(2);
+    else await wait(2_500);
     child.kill("SIGKILL");
     await ended;
     await expect.poll(isRunning, { timeout: END_MS_MAX }).toBe(false);

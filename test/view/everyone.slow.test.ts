@@ -72,6 +72,7 @@ describe.skipIf(!hasChromium)("for everyone", () => {
     const { page, origin } = view;
     const wide: string[] = [];
     for (const [name, query, ready] of VIEWS) {
+      await page.setViewportSize({ width: WIDTHS[0]!, height: 800 });
       await page.goto(`${origin}/?${query}`);
       await page.locator(ready).first().waitFor();
       for (const width of WIDTHS) {

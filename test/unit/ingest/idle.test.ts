@@ -139,7 +139,7 @@ describe("clusters of a session that rests", () => {
 });
 
 describe("which sessions rest", () => {
-  test("after resolveDirty those that others have left, not those this process works on, whatever their dates; with upkeep all", async () => {
+  test("after resolveDirty, those that others have left, and not those that this process works on, whatever their dates", async () => {
     const { store, another, pass } = timedStore();
     const old = talk(5).map((message) => ({ ...message, createdAt: Date.UTC(2020, 0, 1) }));
     another().session("theirs", SMALL).append(old);
@@ -152,9 +152,14 @@ describe("which sessions rest", () => {
     pass(2 * HOUR_MS);
     await store.session("new").resolveDirty();
     expect(zonesOf(store, "ours")).toBe("ooooH");
-    store.session("asked", SMALL).append(old);
+  });
+
+  test("with upkeep, those that this process works on, too", async () => {
+    const { store } = timedStore();
+    const old = talk(5).map((message) => ({ ...message, createdAt: Date.UTC(2020, 0, 1) }));
+    store.session("ours", SMALL).append(old);
     await store.upkeep();
-    expect(zonesOf(store, "asked")).toBe("ooooH");
+    expect(zonesOf(store, "ours")).toBe("ooooH");
   });
 
   test("another process that holds the session sees that it rests, and appends to it", async () => {

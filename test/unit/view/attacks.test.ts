@@ -275,8 +275,12 @@ test("a body that is too large, not JSON, or of another shape is refused", async
   ]) {
     expect((await send(body)).status, body.slice(0, 50)).toBe(400);
   }
-  const large = send(JSON.stringify({ session: "s", title: "x".repeat(300_000) }));
-  expect(await large.catch(() => ({ status: 413 }))).toMatchObject({ status: 413 }); // it does not wait for the rest
+  // The server does not wait for the rest, so the answer may be lost with the connection.
+  const large = send(JSON.stringify({ session: "s", title: "x".repeat(300_000) })).then(
+    ({ status }) => status,
+    ({ code, cause }) => cause?.code ?? code,
+  );
+  expect([413, "ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]).toContain(await large);
   expect(store.resume("s").info().title).toBe("A secret");
 });
 
