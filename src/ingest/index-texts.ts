@@ -9,16 +9,19 @@ const NOTING = { actionsOf: actionsOfStep };
 
 /**
  * Adds all missing messages to the full-text index and to the table of actions, a hundred in each transaction (about 10 ms). In
- * between, the event loop and other processes get a turn. @returns how many messages were read.
+ * between, the event loop and other processes get a turn. An index with a wrong count is made again. @returns how many messages were
+ * read.
  *
  * @throws the signal's reason if it is aborted. Messages that were added stay.
  */
 export async function indexTail(repositories: Repositories, options: { signal?: AbortSignal } = {}): Promise<number> {
+  let fromScratch = repositories.fullText.wrongClaim() !== undefined;
   for (let count = 0; ; await nextTurn()) {
     options.signal?.throwIfAborted();
-    const read = indexTexts(repositories, searchWords, NOTING);
+    const read = indexTexts(repositories, searchWords, { ...NOTING, fromScratch });
     if (read === 0) return count;
     count += read;
+    fromScratch = false;
   }
 }
 

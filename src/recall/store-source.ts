@@ -137,7 +137,7 @@ function scopedIndex(fullText: FullTextRepository, query: Query, scope: SearchSc
   const ids = fullText.idsOf(scope);
   const sessions = ids === undefined ? fullText.messagesOf(scope) : undefined;
   if (ids === undefined && sessions === undefined) return undefined;
-  fullText.totals(); // drops frequencies that are too old
+  fullText.messageCount(); // drops frequencies that are too old
   const among = sessions ?? new Set(ids);
   const asked = new Set(query.words.map(({ stem }) => stem));
   const stored = query.words.map((word) => ({ ...word, messageCount: fullText.frequencyOf(word.stem) }));

@@ -94,6 +94,14 @@ function fullTextFinding({ database: { client }, fullText }: Repositories): Find
     const text = `The full-text index is damaged: ${faults[0]!.integrity_check}.`;
     return problem("full-text", text, "`coppice verify --rebuild` makes it again.");
   }
+  const wrongClaim = fullText.wrongClaim();
+  if (wrongClaim !== undefined) {
+    return problem(
+      "full-text",
+      `The full-text index ${wrongClaim}.`,
+      "The next upkeep makes it again; `await store.upkeep()` does it now.",
+    );
+  }
   const tailCount = fullText.tailCount();
   const are = `${counted(tailCount, "message")} ${tailCount === 1 ? "is" : "are"}`;
   const text = `${are} not in the full-text index yet; a search reads such messages one by one.`;

@@ -1,4 +1,3 @@
-import type Database from "better-sqlite3";
 import { DamageError } from "../../core/damage.ts";
 import { BRANCHES } from "../facts/paths.ts";
 import type { StoreDatabase } from "../file/open.ts";
@@ -62,7 +61,6 @@ const NEWEST_ID = "SELECT coalesce(max(id), 0) FROM messages_fts_docsize";
 const IS_ON_PATH = `m.session_id NOT IN ${BRANCHES}`;
 const TAIL = `FROM messages m WHERE m.id > (${NEWEST_ID}) AND ${IS_ON_PATH} ORDER BY m.id`;
 const GIVEN = "FROM json_each(?) given CROSS JOIN messages m ON m.id = given.value";
-const SIZES = "coalesce(group_concat(hex(sz), ''), '') FROM messages_fts_docsize";
 
 /**
  * Rows of `messages_fts` and its shadow tables. The index has all messages up to its newest one. Later messages are the
@@ -78,14 +76,23 @@ export class FullTextRepository extends Repository {
   /** The whole tail as pairs of id and text, in order. */
   readonly eachOfTail = this.statement<[], [number, string]>`SELECT m.id, ${SEARCH_TEXT} ${TAIL}`.raw().iterate;
   readonly #insert = this.statement<[id: number, words: string]>`INSERT INTO messages_fts (rowid, words) VALUES (?, ?)`;
-  readonly #sizesOf = this.statement<[ids: string], string>`
-    SELECT ${SIZES} WHERE id IN (SELECT value FROM json_each(?))`.pluck();
   readonly #delete = this.statement<[ids: string]>`
     DELETE FROM messages_fts WHERE rowid IN (SELECT value FROM json_each(?))`;
   readonly #merge = this.statement<[pages: number]>`INSERT INTO messages_fts (messages_fts, rank) VALUES ('merge', ?)`;
   readonly #changes = this.statement<[], number>`SELECT total_changes()`.pluck();
   readonly #averages = this.statement<[], Buffer>`SELECT block FROM messages_fts_data WHERE id = 1`.pluck();
-  readonly #setAverages = this.statement<[block: Buffer]>`UPDATE messages_fts_data SET block = ? WHERE id = 1`;
+  /** Counts indexed messages. */
+  readonly #count = this.statement<[], number>`SELECT count(*) FROM messages_fts_docsize`.pluck();
+  readonly #ids = this.statement<[], string>`SELECT json_group_array(id) FROM messages_fts_docsize`.pluck();
+  // Looks up one message after each multiple, because reading them all would take 25 ns for each.
+  readonly #sampledIds = this.statement<[{ step: number }], string>`
+    WITH RECURSIVE sampled(id) AS (
+      SELECT min(id) FROM messages_fts_docsize
+      UNION ALL
+      SELECT (SELECT min(id) FROM messages_fts_docsize WHERE id >= (sampled.id / @step + 1) * @step)
+      FROM sampled WHERE sampled.id IS NOT NULL
+    )
+    SELECT json_group_array(id) FROM sampled WHERE id IS NOT NULL`.pluck();
   readonly #frequency = this.statement<[stem: string], number>`
     SELECT doc FROM messages_fts_terms WHERE term = ?`.pluck();
   readonly #stemsFrom = this.statement<[from: string, to: string, limit: number], string>`
@@ -98,7 +105,6 @@ export class FullTextRepository extends Repository {
   /** Counts indexed messages that do not exist. */
   readonly orphanCount = this.statement<[], number>`
     SELECT count(*) FROM messages_fts_docsize WHERE id NOT IN (SELECT id FROM messages)`.pluck().one;
-  readonly #countedTotals = this.statement<[], [messageCount: number, sizes: string]>`SELECT count(*), ${SIZES}`.raw();
   readonly #wordCounts = this.statement<[afterId: number, limit: number], SearchText & { sz: Buffer }>`
     SELECT m.id, ${SEARCH_TEXT} AS text, coalesce(CAST(d.sz AS BLOB), x'') AS sz FROM messages_fts_docsize d JOIN messages m ON m.id = d.id
     WHERE d.id > ? ORDER BY d.id LIMIT ?`.map(({ sz, ...row }) => ({ ...row, wordCount: varintsOf(sz)[0] ?? 0 }));
@@ -144,13 +150,7 @@ export class FullTextRepository extends Repository {
   }
 
   delete(ids: readonly number[]): void {
-    const list = JSON.stringify(ids);
-    const { messageCount, wordCount } = this.totals();
-    const deleted = varintsOf(Buffer.from(this.#sizesOf.one(list), "hex"));
-    const left = deleted.reduce((sum, count) => sum - count, wordCount);
-    // SQLite does not correct the totals. They are written first, because its first change in a transaction reads them.
-    this.#setTotals({ messageCount: messageCount - deleted.length, wordCount: left });
-    this.#delete.run(list);
+    this.#delete.run(JSON.stringify(ids));
     this.#frequencies.clear();
   }
 
@@ -160,8 +160,9 @@ export class FullTextRepository extends Repository {
    */
   clear(): void {
     const { client } = this.#database;
-    withShadowTables(client, () => {
-      const names = [...SHADOWS, "messages_fts_terms", "messages_fts"].map((name) => `'${name}'`);
+    const names = [...SHADOWS, "messages_fts_terms", "messages_fts"].map((name) => `'${name}'`);
+    client.unsafeMode(true); // otherwise the schema cannot be written
+    try {
       client.pragma("writable_schema = ON");
       try {
         client.exec(`DELETE FROM sqlite_schema WHERE name IN (${names})`);
@@ -169,7 +170,9 @@ export class FullTextRepository extends Repository {
         client.pragma("writable_schema = RESET");
       }
       for (const sql of FULL_TEXT_TABLES) client.exec(sql);
-    });
+    } finally {
+      client.unsafeMode(false);
+    }
     this.#frequencies.clear();
     this.#lengths = new NumbersById();
   }
@@ -193,26 +196,34 @@ export class FullTextRepository extends Repository {
     return this.#database.client.transaction(change)();
   }
 
-  /** @throws {DamageError} if the totals are impossible. */
-  totals(): IndexTotals {
-    // "The averages record" of fts5_index.c: the number of rows, then for each column its number of words.
-    const block = blobOf(this.#averages.get() ?? Buffer.alloc(0));
-    const isEmpty = this.newestId() === 0;
-    const [messageCount, wordCount, ...others] = isEmpty && block.length === 0 ? [0, 0] : varintsOf(block);
-    const isComplete = messageCount !== undefined && Number.isSafeInteger(wordCount) && others.length === 0;
-    if (!isComplete || (messageCount === 0 && !isEmpty)) {
-      throw new DamageError("the totals of the full-text index are damaged");
-    }
+  /** Counts the indexed messages. Drops frequencies that are too old. */
+  messageCount(): number {
+    const messageCount = this.#kept("count", [], this.#count.one);
     this.#freshen(messageCount);
-    return { messageCount, wordCount: wordCount! };
+    return messageCount;
   }
 
-  #setTotals({ messageCount, wordCount }: IndexTotals): void {
-    if (messageCount < 0 || wordCount < 0)
-      throw new DamageError("the full-text index counts fewer words than were deleted from it");
-    withShadowTables(this.#database.client, () => {
-      this.#setAverages.run(Buffer.concat([varintOf(messageCount), varintOf(wordCount)]));
-    });
+  /** Counts the indexed messages and their words. Of more than 5,000 messages, the words are estimated from a sample. */
+  totals(): IndexTotals {
+    const messageCount = this.messageCount();
+    const sample = this.#kept("words", [], () =>
+      this.#countWords(
+        messageCount <= SCOPE_IDS_MAX ? this.#ids.one() : this.#sampledIds.one({ step: sampleStep(messageCount) }),
+      ),
+    );
+    return { messageCount, wordCount: (sample.wordCount * messageCount) / Math.max(1, sample.messageCount) };
+  }
+
+  /**
+   * Returns what is wrong with the number of messages that the index claims to hold; undefined if nothing is. It may claim more than
+   * there are, because SQLite before 3.54 does not subtract deleted ones. SQLite 3.54 does, and stores in which an earlier Coppice
+   * subtracted them, too, claim fewer. Then SQLite may refuse to delete a message.
+   */
+  wrongClaim(): string | undefined {
+    // "The averages record" of fts5_index.c: the number of rows, then for each column its number of words.
+    const [claimed = 0] = varintsOf(blobOf(this.#averages.get() ?? Buffer.alloc(0)));
+    const found = this.#count.one();
+    return claimed < found ? `claims to hold ${claimed} messages, but holds ${found}` : undefined;
   }
 
   /** Drops frequencies that are too old. Another process may also have changed the index. */
@@ -235,13 +246,6 @@ export class FullTextRepository extends Repository {
   /** Returns indexed stems that have a beginning. */
   stemsFrom(beginning: string, limit: number): string[] {
     return this.#stemsFrom.all(beginning, `${beginning}\u{10ffff}`, limit);
-  }
-
-  /** Counts every message, to check `totals`. */
-  countedTotals(): IndexTotals {
-    const [messageCount, sizes] = this.#countedTotals.one();
-    const wordCount = varintsOf(Buffer.from(sizes, "hex")).reduce((sum, count) => sum + count, 0);
-    return { messageCount, wordCount };
   }
 
   /** Returns the ids of indexed messages that hold a stem, in order, once for each occurrence. Each takes 0.1 µs. */
@@ -336,10 +340,15 @@ export class FullTextRepository extends Repository {
     return this.#kept(`words ${sql}`, values, () => {
       const sessions = this.idsOf(scope) === undefined ? this.messagesOf(scope)! : undefined;
       const ids = sessions === undefined ? this.idsOf(scope)! : sessions.multiplesOf(sampleStep(sessions.span));
-      const [, sizes] = this.#sizes.one(JSON.stringify(ids));
-      const counts = varintsOf(Buffer.from(sizes ?? "", "hex"));
-      return { messageCount: counts.length, wordCount: counts.reduce((sum, count) => sum + count, 0) };
+      return this.#countWords(JSON.stringify(ids));
     });
+  }
+
+  /** Counts those of some messages that are indexed, and their words. @param ids  As JSON. */
+  #countWords(ids: string): IndexTotals {
+    const [, sizes] = this.#sizes.one(ids);
+    const counts = varintsOf(Buffer.from(sizes ?? "", "hex"));
+    return { messageCount: counts.length, wordCount: counts.reduce((sum, count) => sum + count, 0) };
   }
 
   #readSharedOf(sql: string, values: Value[]): SessionMessages {
@@ -421,16 +430,6 @@ class NumbersById {
   }
 }
 
-/** Runs something that writes to the tables behind the index, which SQLite otherwise forbids. */
-function withShadowTables(client: Database.Database, run: () => void): void {
-  client.unsafeMode(true);
-  try {
-    run();
-  } finally {
-    client.unsafeMode(false);
-  }
-}
-
 /** Decodes SQLite's varints: 7 bits in each byte, highest first. All bytes except the last have the top bit set. */
 function varintsOf(bytes: Buffer): number[] {
   const values: number[] = [];
@@ -442,12 +441,6 @@ function varintsOf(bytes: Buffer): number[] {
     value = 0;
   }
   return values;
-}
-
-function varintOf(value: number): Buffer {
-  const bytes = [value % 128];
-  for (let high = Math.floor(value / 128); high > 0; high = Math.floor(high / 128)) bytes.unshift(128 + (high % 128));
-  return Buffer.from(bytes);
 }
 
 /**
