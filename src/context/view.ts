@@ -2,7 +2,7 @@ import { IMPORTANT, takeCitations, withShortCitations } from "../core/citations.
 import { StoreError } from "../core/errors.ts";
 import { formatHandle } from "../core/handle.ts";
 import type { Message } from "../core/message.ts";
-import { Coverage, type Covering, type DoneSummary, type Repositories, type SessionState } from "../store/index.ts";
+import { type DoneSummary, type Repositories, type SessionState, ThemeRoots } from "../store/index.ts";
 import type { BlockedMessage } from "./digest/blocks.ts";
 
 /** A line of a summary. */
@@ -110,12 +110,12 @@ export interface OverviewView {
 /** The part of a view that only a move of the frontier changes. */
 export type ColdView = Pick<RenderView, "themes" | "overview" | "firstColdId" | "overlap" | "placeOf">;
 
-type SummaryDraft = SummaryView & Covering;
+type SummaryDraft = SummaryView & Pick<DoneSummary, "rootId" | "logPosition">;
 
 /** Reads the part of a session before the window. It takes no longer for a longer session. */
 export function loadColdView(repositories: Repositories, state: SessionState): ColdView {
   const { unions, clusters } = repositories;
-  const coverage = new Coverage(repositories.unions, state.sessionId);
+  const roots = new ThemeRoots(repositories.unions, state.sessionId);
   const ordered = [...state.themes.values()].sort((left, right) => left.theme.seqFirst - right.theme.seqFirst);
   const drafts = ordered.map(({ theme, logPosition }, index) => {
     const { root, messageCount, tokenCount, seqFirst, seqLast } = theme;
@@ -132,7 +132,7 @@ export function loadColdView(repositories: Repositories, state: SessionState): C
   });
   const draftByRoot = new Map(drafts.map((draft) => [draft.root, draft]));
   const draftOf = (clusterRoot: number) => {
-    const draft = draftByRoot.get(coverage.themeOf(clusterRoot));
+    const draft = draftByRoot.get(roots.themeOf(clusterRoot));
     if (draft !== undefined) return draft;
     const reason = `a theme of session "${state.sessionId}" is missing`;
     throw new StoreError("STORE_CORRUPT", { path: repositories.database.path, reason });
@@ -141,16 +141,15 @@ export function loadColdView(repositories: Repositories, state: SessionState): C
   const shown = repositories.summaries.shown({ sessionId: state.sessionId });
   const ofClusters = new Map<number, DoneSummary[]>();
   for (const row of shown) {
-    if (row.level === "cluster") ofClusters.set(row.rootId, [...(ofClusters.get(row.rootId) ?? []), row]);
+    ofClusters.set(row.rootId, [...(ofClusters.get(row.rootId) ?? []), row]);
   }
-  // Older versions summarized whole themes. Such a summary covers all clusters that the theme had then.
-  for (const rows of [...coverage.maximalThemes(shown).map((row) => [row]), ...ofClusters.values()]) {
-    const { level, rootId, logPosition, title } = rows.at(-1)!;
+  for (const rows of ofClusters.values()) {
+    const { rootId, logPosition, title } = rows.at(-1)!;
     const draft = draftOf(rootId);
     const messageCount = rows.reduce((count, row) => count + row.messageCount, 0);
     draft.summaries.push({
-      ...{ level, rootId, logPosition },
-      handle: formatHandle(level as "cluster" | "theme", rootId, logPosition),
+      ...{ rootId, logPosition },
+      handle: formatHandle("cluster", rootId, logPosition),
       statements: rows.flatMap(statementsOf),
       messageCount,
       seqFirst: Math.min(...rows.map(({ seqFirst }) => seqFirst)),
@@ -167,7 +166,7 @@ export function loadColdView(repositories: Repositories, state: SessionState): C
   }
   const draftPlace = (root: number, position: number) => {
     const draft = draftOf(root);
-    const summary = draft.summaries.findIndex((other) => coverage.covers(other, root, position));
+    const summary = draft.summaries.findIndex((other) => other.rootId === root && position <= other.logPosition);
     return { draft, summary: summary === -1 ? undefined : summary };
   };
   const overlap = new Map<number, ThemePlace>();

@@ -21,8 +21,6 @@ export interface RememberedMessage {
  */
 export const OPENING_MESSAGES = 6;
 export const OPENING_MESSAGES_MIN = 3;
-/** Older versions compared this many. */
-export const OLD_OPENING_MESSAGES = 2;
 export const OPENING_ROLES: readonly Role[] = ["user", "assistant"];
 
 /** The name by which a later import finds a message again. */

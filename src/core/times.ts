@@ -42,7 +42,7 @@ export function minuteOf(unixMs: number): string {
   return Number.isNaN(date.getTime()) ? "" : `${date.toISOString().slice(0, 16)}Z`;
 }
 
-/** Returns the nearest time that `Date` can hold. Earlier versions stored any integer as a time. */
+/** Returns the nearest time that `Date` can hold. A row that came from another store may have any integer. */
 export function heldTime(unixMs: number): number {
   return Math.min(TIME_MS_MAX, Math.max(-TIME_MS_MAX, unixMs));
 }

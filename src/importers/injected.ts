@@ -96,14 +96,3 @@ function* blocksIn(text: string, preface: number): Generator<[from: number, to: 
     yield [index, end];
   }
 }
-
-/** Returns parts as they were before anything was marked, for comparison with those that an older version stored. */
-export function unmarkedParts(parts: readonly Part[]): Part[] {
-  const whole: Part[] = [];
-  for (const { injected: _, ...part } of parts) {
-    const last = whole.at(-1);
-    if (part.type === "text" && last?.type === "text") last.text = `${last.text}${part.text}`;
-    else whole.push({ ...part } as Part);
-  }
-  return whole;
-}

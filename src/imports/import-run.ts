@@ -236,7 +236,6 @@ export class ImportRun {
     return report;
   }
 
-  /** A path that an older version made a session of keeps its messages there, and the messages that continue it join them. */
   #opened(origin: ImportedSession, open: ReadonlyMap<string, OpenImport>, exclusions: ExclusionRules): OpenImport {
     const { pathOf, parentExternalId = "", forkedAfter } = origin;
     const parent = pathOf === undefined ? undefined : open.get(parentExternalId);
@@ -255,7 +254,7 @@ export class ImportRun {
       OpenImport,
       "target"
     > as OpenImport;
-    one.target = parent === undefined || this.#store.intake.has(origin) ? one : parent.target;
+    one.target = parent === undefined ? one : parent.target;
     if (one.target === one) {
       const project = this.#projectOf(origin);
       one.isRefused = exclusions.hasSession(origin, [project, project && this.#store.projectNow(project)]);

@@ -4,7 +4,6 @@ import { StoreError } from "../core/errors.ts";
 import { type JsonValue, type Part, parseMessage, type ToolResultPart } from "../core/message.ts";
 import { nameInSession, OPENING_MESSAGES, OPENING_ROLES, originKeys } from "../core/remembered.ts";
 import { textOf } from "../core/text.ts";
-import { unmarkedParts } from "../importers/injected.ts";
 import type { IncomingMessage } from "../session/moving/intake.ts";
 import type { ReadEvent } from "./import-reader.ts";
 import { Redactor } from "./redaction/redact.ts";
@@ -23,12 +22,11 @@ export function withoutSecrets(parts: readonly Part[]): readonly Part[] {
 }
 
 /**
- * Returns true if the parts differ at most in secrets, in the marks of injected text, which older versions did not set, and in
- * what only one of them tells of the output of a tool: the agent may keep it in another file, which it writes later or
- * deletes, and older versions did not read such files.
+ * Returns true if the parts differ at most in secrets, and in what only one of them tells of the output of a tool: the agent may
+ * keep it in another file, which it writes later or deletes.
  */
 export function haveSameContent(stored: readonly Part[], parts: readonly Part[]): boolean {
-  const [ours, theirs] = [stored, parts].map((some) => withoutSecrets(unmarkedParts(some))) as [Part[], Part[]];
+  const [ours, theirs] = [stored, parts].map(withoutSecrets) as [Part[], Part[]];
   return isDeepStrictEqual(asFarAs(ours, theirs), asFarAs(theirs, ours));
 }
 

@@ -1,5 +1,5 @@
 import type { DecidedRow } from "../forest/forest.ts";
-import { type CarriedSummary, Coverage, type Repositories } from "../store/index.ts";
+import type { CarriedSummary, Repositories } from "../store/index.ts";
 import type { RegrownSession } from "./regrown-session.ts";
 
 type Match = Omit<CarriedSummary, "summaryId">;
@@ -17,14 +17,10 @@ export class CarriedSummaries {
     this.#repositories = repositories;
   }
 
-  /** Summaries of themes are not carried, nor what builds on them. */
   ofSession(sessionId: string, { log }: RegrownSession): CarriedSummary[] {
     const { summaries, unions } = this.#repositories;
     const standing = summaries.covering({ sessionId }).filter((row) => row.sessionId === sessionId);
-    const ofThemes = standing.filter(({ level }) => level === "theme");
-    const coverage = new Coverage(unions, sessionId);
-    return standing.flatMap(({ id, level, rootId, logPosition }) => {
-      if (level !== "cluster" || coverage.coveredUntil(ofThemes, rootId) > 0) return [];
+    return standing.flatMap(({ id, rootId, logPosition }) => {
       if (!this.#matches.has(id)) {
         const entries = unions.entriesOf({ sessionId, root: rootId, from: 0, position: logPosition });
         const steps = entries.map(({ stepId }) => stepId);

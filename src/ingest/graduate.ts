@@ -18,13 +18,13 @@ import {
 import type { Embedder } from "../models/embedder.ts";
 import { TITLE_TEXT_CHARS, titleOf } from "../models/title.ts";
 import {
-  Coverage,
   enteringSteps,
   type FrontierMove,
   type GraduatingMessage,
   type NextMove,
   type Repositories,
   type SessionState,
+  ThemeRoots,
 } from "../store/index.ts";
 
 export type EmbedderTerms = Pick<Embedder, "id" | "similarityMin">;
@@ -150,8 +150,8 @@ function nextMoveOf(
     decided.maxThemes === maxThemes &&
     nextMove!.seqEnd <= Math.max(seqEnd, graduatedSeq);
   if (isUsable) return nextMove!;
-  const coverage = new Coverage(unions, sessionId);
-  const themeOf = (root: number) => coverage.themeOf(root);
+  const roots = new ThemeRoots(unions, sessionId);
+  const themeOf = (root: number) => roots.themeOf(root);
   const forest = new GrowingForest(dimension, state.openClusters, state.themes.values(), themeOf);
   const placer = new StepPlacer(forest, unions.newestPosition(), { similarityMin, openClustersMax, maxThemes });
   return emptyMove(placer, graduatedSeq, messages.seqBefore(sessionId, graduatedSeq));

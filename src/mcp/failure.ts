@@ -19,7 +19,7 @@ const HINTS: Partial<Record<ErrorCode, string>> = {
   FILE_NOT_FOUND:
     "Nothing is stored yet. Ask the user to run `coppice import <path>`, with the same --db as this server if it has one. The server finds the store without a restart.",
   FORMAT_UNSUPPORTED:
-    "Tell the user: the next `coppice import` upgrades an older store. A newer store or hub needs a newer Coppice.",
+    "Tell the user: a newer store or hub needs a newer Coppice. If another version wrote the store, move it away and import the transcripts again, with `coppice watch --once`.",
   STORE_BUSY: "Nothing was written. Call again in a few seconds.",
   STORE_READONLY: "The server was started without --allow-append.",
 };

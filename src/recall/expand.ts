@@ -5,7 +5,7 @@ import { EXPAND_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from "../core/limits.ts";
 import type { Message } from "../core/message.ts";
 import { once } from "../core/once.ts";
 import { type FieldsOf, oneWordOf, parseOptions, text, whole } from "../core/schema.ts";
-import { Coverage, type Repositories } from "../store/index.ts";
+import { type Repositories, ThemeRoots } from "../store/index.ts";
 
 export interface ExpandOptions {
   /** How much to expand around a message, by default its cluster. A handle names its own level. */
@@ -130,7 +130,7 @@ function placeOf(repositories: Repositories, { sessionId, seq, stepId }: Message
   const position = unions.lastPosition(sessionId);
   const newest = unions.newestPosition();
   const subjectRoot = subjects.subjectOf(cluster, newest);
-  const themeRoot = new Coverage(unions, sessionId).themeOf(clusterRoot);
+  const themeRoot = new ThemeRoots(unions, sessionId).themeOf(clusterRoot);
   return {
     sessionId,
     seq,

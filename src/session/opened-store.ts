@@ -38,7 +38,6 @@ import {
   fileHas,
   forget,
   GenerationRepository,
-  identifyProjects,
   idsOf,
   mergeProjects,
   openDatabase,
@@ -222,7 +221,6 @@ export class OpenedStore implements Store {
     if (embedderId !== embedder.id) {
       throw new StoreError("EMBEDDER_MISMATCH", { stored: embedderId, given: embedder.id });
     }
-    identifyProjects(this.#repositories);
   }
 
   get path(): string {

@@ -1,6 +1,6 @@
 import { DamageError } from "../core/damage.ts";
 import { formatHandle, type SessionLevel } from "../core/handle.ts";
-import { Coverage, type DoneSummary, type Repositories } from "../store/index.ts";
+import { type DoneSummary, type Repositories, ThemeRoots } from "../store/index.ts";
 
 /** A theme or a cluster of a session. */
 export interface RootInfo {
@@ -29,10 +29,7 @@ export interface RootInfo {
 type RootSize = Pick<RootInfo, "messageCount" | "tokenCount" | "seqFirst" | "seqLast">;
 
 export interface RootSummary {
-  /**
-   * The cluster as it was when the summary was made. Earlier summaries of the cluster cover its earlier messages. Older versions
-   * summarized whole themes.
-   */
+  /** The cluster as it was when the summary was made. Earlier summaries of the cluster cover its earlier messages. */
   root: string;
   title: string;
   text: string;
@@ -59,14 +56,13 @@ export function rootsOf(repositories: Repositories, sessionId: string, level: Se
       return { root: handle, ...sizeOf(cluster), label, stepCount, settled: settledAt !== null };
     });
   }
-  const coverage = new Coverage(unions, sessionId);
-  const rows = summaries.standing({ sessionId });
-  const standing = [...coverage.maximalThemes(rows), ...rows.filter(({ level: of }) => of === "cluster")];
+  const roots = new ThemeRoots(unions, sessionId);
+  const standing = summaries.standing({ sessionId });
   return themeRows.map(({ theme, logPosition }) => {
     const members = withThemes.filter(({ themeRoot }) => themeRoot === theme.root);
     const first = members.find(({ rootId }) => rootId === theme.root);
     if (first === undefined) throw new DamageError(`cluster ${theme.root} has no row`);
-    const parts = standing.filter(({ rootId }) => coverage.themeOf(rootId) === theme.root);
+    const parts = standing.filter(({ rootId }) => roots.themeOf(rootId) === theme.root);
     return {
       root: formatHandle("theme", theme.root, logPosition),
       ...sizeOf(theme),
@@ -80,6 +76,6 @@ export function rootsOf(repositories: Repositories, sessionId: string, level: Se
 
 function rootSummary(summary: DoneSummary): RootSummary {
   const { title, text, messageCount, tokenCount, summarizerId } = summary;
-  const root = formatHandle(summary.level as SessionLevel, summary.rootId, summary.logPosition);
+  const root = formatHandle("cluster", summary.rootId, summary.logPosition);
   return { root, title, text, messageCount, tokenCount, summarizerId, shown: summary.shownFrom !== null };
 }

@@ -25,7 +25,6 @@ export {
 } from "./changes/new-generation.ts";
 export {
   hubNameOf,
-  identifyProjects,
   mergeProjects,
   namesOfProjects,
   projectNotesOf,
@@ -90,7 +89,6 @@ export { type Lease, newClaimant } from "./derived/claimant.ts";
 export type { ClusterRow, StoredCluster } from "./derived/cluster-rows.ts";
 export type { DatedCluster, Span, WorkedCluster } from "./derived/clusters.ts";
 export { type Costs, NO_COSTS } from "./derived/costs.ts";
-export { Coverage, type Covering } from "./derived/coverage.ts";
 export type { EvidenceRow, TextRow } from "./derived/evidence.ts";
 export { enteringSteps } from "./derived/features.ts";
 export type { FullTextRepository, IndexTotals, SearchText } from "./derived/full-text.ts";
@@ -100,7 +98,8 @@ export type { FollowedRow, StagedMessage, Target, UnstagedMessage } from "./deri
 export { type SearchScope, sampleStep } from "./derived/search-scope.ts";
 export type { SessionOverview, SessionsOptions, Unreadable } from "./derived/session-overviews.ts";
 export type { SettledCluster, SubjectMember } from "./derived/subjects.ts";
-export type { DoneSummary, NewSummary, Try } from "./derived/summaries.ts";
+export { coveredUntil, type DoneSummary, type NewSummary, type Try } from "./derived/summaries.ts";
+export { ThemeRoots } from "./derived/theme-roots.ts";
 export type { Entry } from "./facts/entries.ts";
 export { type FactRow, type FactTables, type RowsOrigin, WITHOUT_PATH } from "./facts/fact-rows.ts";
 export { GenerationRepository } from "./facts/generations.ts";

@@ -7,7 +7,7 @@ import type { StoredNotes } from "./changes/projects.ts";
 import { HAS_WORKED, IN_TURN_OF, type NamedScope, OF_TARGET } from "./derived/action-scope.ts";
 import type { NotableMessage } from "./facts/messages.ts";
 import { APPLICATION_ID } from "./file/application-id.ts";
-import { checksumOf, NO_CHECKSUM } from "./sql/checksum.ts";
+import { checksumOf } from "./sql/checksum.ts";
 
 /** Milliseconds that a read waits for a lock. Readers of a write-ahead log wait only while it is made or recovered. */
 const LOCK_WAIT_MS = 100;
@@ -54,17 +54,10 @@ export const QUICK_COLUMNS = {
   storeSettings: "name value",
   actions: "error kind messageId name ordinal outcome part resultId target",
 };
-/** The columns that the checksums of older versions cover. */
-export const QUICK_COLUMNS_BEFORE: Readonly<Record<string, string>> = {
-  sessions: "createdAtMs externalId forkSeq id metadata project settings source title",
-};
 /** The columns whose names are not those of the schema in snake case. */
 const OTHER_NAMES: Readonly<Record<string, string>> = { atMsLast: "last_at_ms" };
 
 const END = Number.MAX_SAFE_INTEGER;
-
-/** Files of older formats have NULL in rows without a checksum. */
-const MARKING_FORMAT = 22;
 
 type Checked<Row> = Row & { checksum: number | null };
 type StoredMessage = Checked<Omit<NotableMessage, "parts" | "metadata"> & { parts: string; metadata: string | null }>;
@@ -75,8 +68,7 @@ function wholeRow(table: keyof typeof QUICK_COLUMNS, alias: string): string {
     const name = OTHER_NAMES[key] ?? key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
     return `${alias}.${name} AS ${key}`;
   });
-  const inOlder = `SELECT ${NO_CHECKSUM} FROM pragma_user_version WHERE user_version < ${MARKING_FORMAT}`;
-  return [...names, `coalesce(${alias}.checksum, (${inOlder})) AS checksum`].join(", ");
+  return [...names, `${alias}.checksum`].join(", ");
 }
 
 /** Returns the rows that are not damaged, so that the others can still be read. */
@@ -84,10 +76,8 @@ function intact<Row extends { checksum: number | null }>(
   table: keyof typeof QUICK_COLUMNS,
   rows: readonly Row[],
 ): Row[] {
-  const lists = [QUICK_COLUMNS[table], QUICK_COLUMNS_BEFORE[table] ?? []].flat().map((keys) => keys.split(" "));
-  return rows.filter(
-    (row) => row.checksum === NO_CHECKSUM || lists.some((keys) => row.checksum === checksumOf(row, keys)),
-  );
+  const keys = QUICK_COLUMNS[table].split(" ");
+  return rows.filter((row) => row.checksum === checksumOf(row, keys));
 }
 
 const MESSAGE = wholeRow("messages", "m");
@@ -370,7 +360,7 @@ function isSaid({ parts }: NotableMessage): boolean {
   return parts.some((part) => part.type === "text" && part.injected !== true);
 }
 
-/** Leaves damaged messages out. The parser's error would quote one that an older version has written. */
+/** Leaves damaged messages out. The parser's error would quote one. */
 function parsed(rows: readonly StoredMessage[]): NotableMessage[] {
   return intact("messages", rows).flatMap(({ checksum: _, ...row }) => {
     try {

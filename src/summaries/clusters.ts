@@ -1,6 +1,6 @@
 import { formatHandle } from "../core/handle.ts";
 import { EXTRACTIVE_ID } from "../models/extractive-summarizer.ts";
-import { Coverage, type Repositories, sourceDigestOf } from "../store/index.ts";
+import { coveredUntil, type Repositories, sourceDigestOf } from "../store/index.ts";
 import { type Asker, attemptsAfter, type Postponement, postponementOf } from "./next-try.ts";
 import type { DueSummaries, SummaryContext, SummaryMember } from "./resolve-run.ts";
 import { CALL_TOKENS_MAX } from "./summarize.ts";
@@ -133,16 +133,15 @@ function dueClusters(
     ? summaries.coveringRoots({ sessionId, roots: JSON.stringify(roots) })
     : summaries.covering({ sessionId });
   const covered = new Map<number, number>();
-  for (const { level, rootId, sourceTokenCount } of standing) {
-    if (level === "cluster") covered.set(rootId, (covered.get(rootId) ?? 0) + sourceTokenCount);
+  for (const { rootId, sourceTokenCount } of standing) {
+    covered.set(rootId, (covered.get(rootId) ?? 0) + sourceTokenCount);
   }
   const sizes = roots ? roots.flatMap((root) => clusters.find(sessionId, root) ?? []) : clusters.sizesOf(sessionId);
-  const coverage = new Coverage(unions, sessionId);
   const due: DueCluster[] = [];
   const tokensMin = summarizer.citesSources ? 1 : settings.resolveTokensMin;
   for (const { rootId: root, tokenCount } of sizes) {
     if (tokenCount - (covered.get(root) ?? 0) < tokensMin) continue; // checked before the log is read, which takes longer
-    const from = coverage.coveredUntil(standing, root);
+    const from = coveredUntil(standing, root);
     const entries = unions.entriesOf({ sessionId, root, from, position: evicted });
     const stepIds = entries.map(({ stepId }) => stepId);
     const uncoveredTokens = messages.tokensOfSteps(stepIds).reduce((sum, tokens) => sum + tokens, 0);

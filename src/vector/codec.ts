@@ -34,14 +34,11 @@ export function decodeVector(blob: Uint8Array, dimension: number): Float32Array 
  * Rounds each number of a vector to a signed byte. The unit is 1/127 of the largest number, scaled a little so that the
  * decoded vector has the same length as the given one.
  *
- * The BLOB holds the bytes, at most one byte of padding, the unit (little-endian Float32), and the count of padding bytes.
- * The padding is there if the BLOB's length would otherwise be a multiple of 4. Such a length marks an embedding of an
- * older version.
+ * The BLOB holds the bytes and then the unit, a little-endian Float32.
  */
 export function encodeEmbedding(vector: Float32Array): Buffer {
   const dimension = vector.length;
-  const padding = (dimension + FLOAT_BYTES + 1) % FLOAT_BYTES === 0 ? 1 : 0;
-  const bytes = Buffer.alloc(dimension + padding + FLOAT_BYTES + 1);
+  const bytes = Buffer.alloc(dimension + FLOAT_BYTES);
   let largest = 0;
   for (let i = 0; i < dimension; i++) {
     const size = Math.abs(vector[i]!);
@@ -54,27 +51,19 @@ export function encodeEmbedding(vector: Float32Array): Buffer {
     squaredLevels += level * level;
   }
   const unit = squaredLevels === 0 ? 0 : Math.sqrt(squaredLength(vector) / squaredLevels);
-  bytes.writeFloatLE(unit, dimension + padding);
-  bytes[bytes.length - 1] = padding;
+  bytes.writeFloatLE(unit, dimension);
   return bytes;
 }
 
-/** Returns true if an older version wrote the BLOB. It stored embeddings as `encodeVector` does. */
-export function isOldEmbedding(blob: Uint8Array): boolean {
-  return blob.byteLength % FLOAT_BYTES === 0;
-}
-
 /**
- * Copies an embedding out of a BLOB that `encodeEmbedding` or `encodeVector` made.
+ * Copies an embedding out of a BLOB that `encodeEmbedding` made.
  *
- * @throws {DamageError} if the BLOB's length shows that neither made it.
+ * @throws {DamageError} if the BLOB is too short.
  */
 export function decodeEmbedding(blob: Uint8Array): Float32Array {
-  if (isOldEmbedding(blob)) return decodeVector(blob, blob.byteLength / FLOAT_BYTES);
-  const padding = blob[blob.byteLength - 1]!;
-  const dimension = blob.byteLength - padding - FLOAT_BYTES - 1;
-  if (padding > 1 || dimension < 1) throw new DamageError("a stored embedding has an impossible length");
-  const unit = new DataView(blob.buffer, blob.byteOffset).getFloat32(dimension + padding, true);
+  const dimension = blob.byteLength - FLOAT_BYTES;
+  if (dimension < 1) throw new DamageError("a stored embedding has an impossible length");
+  const unit = new DataView(blob.buffer, blob.byteOffset).getFloat32(dimension, true);
   const levels = new Int8Array(blob.buffer, blob.byteOffset, dimension);
   const vector = new Float32Array(dimension);
   for (let i = 0; i < dimension; i++) vector[i] = levels[i]! * unit;

@@ -14,6 +14,7 @@ import {
   emptyPage,
   fillIndex,
   inDatabase,
+  inSealed,
   loseFromIndex,
   rekeyIndex,
   repeatEntry,
@@ -106,7 +107,7 @@ function damagedStore(damage: Damage, from = whole): Store {
 /** Damages rows, whatever the schema says of them. */
 function changed(sql: string): Damage {
   return (path) =>
-    inDatabase(path, (database) => {
+    inSealed(path, (database) => {
       database.pragma("ignore_check_constraints = ON");
       database.pragma("foreign_keys = OFF");
       database.exec(sql);

@@ -20,7 +20,7 @@ test("tables and views, with their columns in order", () => {
     [
       "table",
       "clusters",
-      "root_id session_id step_count message_count token_count centroid_sum vector_count seq_first seq_last turn_last last_at_ms speakers label log_position settled_at subject_parent_id checksum",
+      "root_id session_id message_count token_count centroid_sum vector_count seq_first seq_last log_position step_count turn_last last_at_ms speakers label settled_at subject_parent_id checksum",
     ],
     ["table", "discarded_costs", "session_id summarizer_id input_tokens output_tokens cost_usd checksum"],
     ["table", "entries", "id session_id before_seq external_id created_at_ms encoding value checksum"],
@@ -33,7 +33,7 @@ test("tables and views, with their columns in order", () => {
     [
       "table",
       "messages",
-      "id session_id seq step_id turn_seq parent_id role pinned token_count created_at_ms name external_id token_counter digest embedding embedder_id metadata stored_text parts checksum text",
+      "id session_id seq step_id turn_seq parent_id role pinned token_count created_at_ms name external_id token_counter digest embedding embedder_id metadata stored_text parts text checksum",
     ],
     ["table", "messages_fts", "words"],
     ["table", "messages_fts_config", "k v"],
@@ -57,13 +57,13 @@ test("tables and views, with their columns in order", () => {
     [
       "table",
       "summaries",
-      "id session_id level root_id log_position source_digest message_count source_token_count seq_first seq_last reading_depth status title text token_count summarizer_id prompt_version error attempts created_at_ms shown_from shown_until claimant claimed_until_ms error_code next_try_at_ms pauses stands_in input_tokens output_tokens cost_usd checksum",
+      "id session_id level root_id log_position seq_first seq_last message_count source_token_count source_digest reading_depth status title text token_count summarizer_id prompt_version error attempts created_at_ms shown_from shown_until claimant claimed_until_ms error_code next_try_at_ms pauses stands_in input_tokens output_tokens cost_usd checksum",
     ],
     ["table", "theme_checkpoints", "id session_id log_position graduated_seq themes checksum"],
     [
       "table",
       "themes",
-      "root_id session_id cluster_count message_count token_count centroid_sum vector_count seq_first seq_last log_position checksum",
+      "root_id session_id message_count token_count centroid_sum vector_count seq_first seq_last log_position cluster_count checksum",
     ],
     ["table", "tombstones", "digest session_digest opening_digest message_id forgotten_at_ms checksum"],
     ["table", "undone_unions", "id session_id generation level kind node root score undone_at members checksum"],
@@ -103,7 +103,7 @@ test("what the file says of itself", () => {
   // "Copp", the number of migrations, UTF-8.
   expect(
     store.query("SELECT * FROM pragma_application_id, pragma_user_version, pragma_encoding, pragma_journal_mode"),
-  ).toEqual([{ application_id: 0x436f7070, user_version: 27, encoding: "UTF-8", journal_mode: "wal" }]);
+  ).toEqual([{ application_id: 0x436f7070, user_version: 2, encoding: "UTF-8", journal_mode: "wal" }]);
 });
 
 test("words in the columns that have few", () => {

@@ -1,7 +1,7 @@
 import Database from "better-sqlite3";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Session, Store } from "../../src/index.ts";
-import { allRows, inDatabase } from "../support/rows.ts";
+import { allRows, inSealed } from "../support/rows.ts";
 import { talk, user } from "../support/said.ts";
 import { scriptedSummarizer } from "../support/scripted-summarizer.ts";
 import { openedStore, temporaryPath } from "../support/temporary-store.ts";
@@ -50,7 +50,7 @@ describe("while another process holds the lock", () => {
   ])("%s gives up after busyTimeoutMs with STORE_BUSY, writes nothing, and works afterwards", async (_, call) => {
     const path = temporaryPath();
     openedStore(path).session("s", SMALL).append(talk(20));
-    inDatabase(path, (database) => database.exec("UPDATE themes SET seq_last = seq_last + 1, checksum = -1")); // something to rebuild
+    inSealed(path, (database) => database.exec("UPDATE themes SET seq_last = seq_last + 1, checksum = -1")); // something to rebuild
     const store = openedStore(path, { busyTimeoutMs: BUSY_MS, summarizer: scriptedSummarizer() });
     const session = store.resume("s");
     const before = allRows(path);

@@ -1,5 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import Database from "better-sqlite3";
+import { getTableName } from "drizzle-orm";
+import { SEALED } from "../../src/store/sql/row-check.ts";
+import { columns } from "../../src/store/sql/statement.ts";
 
 /** Look into a store file, or meddle with it, behind the store's back. */
 export function inDatabase<T>(path: string, use: (database: Database.Database) => T): T {
@@ -11,7 +14,31 @@ export function inDatabase<T>(path: string, use: (database: Database.Database) =
   }
 }
 
-/** The same, for what awaits while it has the file open. */
+/** Changes rows as if the store had written them so: those that get the checksum -1 then get the right one. */
+export function inSealed<T>(path: string, use: (database: Database.Database) => T): T {
+  return inDatabase(path, (database) => {
+    const result = use(database);
+    sealRows(database);
+    return result;
+  });
+}
+
+/** Gives the rows that have the checksum -1 the right one. */
+export function sealRows(database: Database.Database): void {
+  for (const table of SEALED) {
+    const [whole, name] = [columns(table), getTableName(table)];
+    const rows = database.prepare<[], Record<string, unknown>>(
+      `SELECT rowid AS rowId, ${String(whole)} FROM ${name} NOT INDEXED WHERE checksum = -1`,
+    );
+    const write = database.prepare(`UPDATE ${name} SET checksum = @checksum WHERE rowid = @rowId`);
+    for (const row of rows.all()) {
+      whole.seal(row);
+      write.run({ checksum: row.checksum, rowId: row.rowId });
+    }
+  }
+}
+
+/** The same as `inDatabase`, for what awaits while it has the file open. */
 export async function inDatabaseAsync<T>(path: string, use: (database: Database.Database) => Promise<T>): Promise<T> {
   const database = new Database(path);
   try {

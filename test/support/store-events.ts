@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { importRows } from "../../src/imports/import-rows.ts";
 import { type MessageInput, type OpenOptions, openStore, type Store } from "../../src/index.ts";
-import { allRows, inDatabase } from "./rows.ts";
+import { allRows, inDatabase, inSealed } from "./rows.ts";
 import { talk, user } from "./said.ts";
 import { refused, scriptedEmbedder } from "./scripted-embedder.ts";
 import { scriptedSummarizer } from "./scripted-summarizer.ts";
@@ -162,7 +162,7 @@ export const STORE_EVENTS: Record<string, StoreEvent> = {
     prepare: async (store, path) => {
       full(store);
       await store.session("s").resolveDirty();
-      inDatabase(path, (database) => database.exec("UPDATE summaries SET message_count = 1, checksum = -1"));
+      inSealed(path, (database) => database.exec("UPDATE summaries SET message_count = 1, checksum = -1"));
     },
     happen: (store) => store.verify({ rebuild: true }),
   },

@@ -12,8 +12,7 @@ export const verifyCommand: Command<{ rebuild?: true }> = {
   summary: "Check the messages, and that the forest agrees with the log.",
   details:
     "Derives parents, clusters and themes again from the messages and the log, and compares them with what is stored. " +
-    "Without --rebuild nothing is written. --rebuild also rewrites rows of older versions, which become smaller and get " +
-    "checksums. `coppice backup` then writes a smaller file. With --json: the report.",
+    "Without --rebuild nothing is written. With --json: the report.",
   options: [new Option("--rebuild", "write derived rows again if they are missing or differ")],
   examples: ["", "--rebuild"],
 

@@ -180,16 +180,10 @@ function forgetMessages(
   const covering = mayCover.filter(({ status, level, rootId, logPosition, text }) => {
     if (isSpan(level) || (status !== "done" && status !== "claimed")) return true;
     if (text !== null && cites(text)) return true; // a summary of another cluster may tell of it
-    return unions.stepsOf(level, { sessionId, root: rootId, position: logPosition }).some((step) => steps.has(step));
+    return unions
+      .stepsOf("cluster", { sessionId, root: rootId, position: logPosition })
+      .some((step) => steps.has(step));
   });
-  // A later summary of a cluster begins where the summary of its theme ended, so it goes with it.
-  for (const { rootId, logPosition } of covering.filter(({ level }) => level === "theme")) {
-    const clusters = new Set(unions.stepsOf("theme", { sessionId, root: rootId, position: logPosition }));
-    const builtOn = mayCover.filter((row) => {
-      return row.level === "cluster" && clusters.has(row.rootId) && row.logPosition > logPosition;
-    });
-    covering.push(...builtOn.filter((row) => !covering.includes(row)));
-  }
   summaries.discard(covering.map(({ id }) => id));
   for (const generation of generations.ids()) {
     const log = unions.ofSession(sessionId, generation);

@@ -1,12 +1,8 @@
-import { DamageError } from "../../core/damage.ts";
 import { StoreError } from "../../core/errors.ts";
-import { isPath, projectAt, projectNames } from "../../core/project.ts";
-import type { SessionRow } from "../facts/sessions.ts";
+import { isPath, projectNames } from "../../core/project.ts";
 import type { Repositories } from "../repositories.ts";
 import { dissolveSubjects } from "./write.ts";
 
-/** The setting that a migration adds if sessions may have names of folders as their projects. */
-const DUE = "projectsDue";
 const NOTES = "projects";
 /** The hub of the store: see hub/remote.ts. */
 export const REMOTE = "remote";
@@ -133,103 +129,4 @@ export function projectOnHub(repositories: Pick<Repositories, "settings">, name:
 /** What of a store may leave the machine. */
 function remoteIn({ settings }: Pick<Repositories, "settings">): { projects: string[] } | undefined {
   return (settings.get(REMOTE) as { projects: string[] } | false | undefined) || undefined;
-}
-
-/**
- * Gives the sessions of an older version their projects. It had the names of folders; the folders themselves are in the metadata of
- * imported sessions. Where nothing tells the folder, the name stays. All of it is one transaction, so whoever opens the store next
- * makes it if this one is killed.
- */
-export function identifyProjects(repositories: Repositories): void {
-  const { database, settings, sessions } = repositories;
-  if (database.read(() => settings.get(DUE)) === undefined) return;
-  try {
-    database.write("open", () => {
-      if (settings.get(DUE) === undefined) return; // another process was first
-      const { found, namesLeft } = identified(sessionsIn(repositories));
-      for (const name of new Set([...found.values()].flatMap((sources) => [...sources.keys()]))) {
-        const targets = [...found.values()].filter((sources) => sources.has(name));
-        const isWhole = targets.length === 1 && targets[0]!.size === 1 && !namesLeft.has(name);
-        if (!isWhole) dissolveSubjects(repositories, name, 0);
-      }
-      for (const [project, sources] of found) sessions.setProject([...sources.values()].flat(), project);
-      shareAsBefore(repositories, found, namesLeft);
-      settings.delete(DUE);
-    });
-  } catch (error) {
-    // A damaged store can still be opened. Its projects keep their names until it is repaired.
-    if (!StoreError.is(error, "STORE_CORRUPT")) throw error;
-  }
-}
-
-/** The sessions and branches that have a project, by id. A damaged row keeps what it says. */
-function sessionsIn({ sessions }: Repositories): Map<string, SessionRow> {
-  const rows = new Map<string, SessionRow>();
-  for (const id of sessions.idsOfProject()) {
-    try {
-      rows.set(id, sessions.known(id));
-    } catch (error) {
-      if (!(error instanceof DamageError)) throw error;
-    }
-  }
-  return rows;
-}
-
-/** The projects of folders, each with the names that its sessions had, and their ids. */
-type Found = Map<string, Map<string, string[]>>;
-
-function identified(rows: ReadonlyMap<string, SessionRow>): { found: Found; namesLeft: Set<string> } {
-  const projects = new Map<string, string | undefined>();
-  const ofFolders = new Map<string, string | undefined>();
-  const projectOf = (row: SessionRow): string | undefined => {
-    if (projects.has(row.id)) return projects.get(row.id);
-    projects.set(row.id, undefined); // damaged parents may lead back to it
-    const folder = folderIn(row);
-    if (folder !== undefined && !ofFolders.has(folder)) ofFolders.set(folder, projectAt(folder));
-    // Branches and forks go with the session that they are of.
-    const parent = row.forkSeq === null ? undefined : rows.get(row.parentSessionId ?? "");
-    const inherited = parent !== undefined && parent.project === row.project ? projectOf(parent) : undefined;
-    const project = folder === undefined ? inherited : ofFolders.get(folder);
-    projects.set(row.id, project);
-    return project;
-  };
-  const found: Found = new Map();
-  const namesLeft = new Set<string>();
-  for (const row of rows.values()) {
-    const [project, name] = [projectOf(row), row.project!];
-    if (project === undefined) {
-      namesLeft.add(name);
-      continue;
-    }
-    const sources = found.get(project) ?? new Map<string, string[]>();
-    found.set(project, sources);
-    if (sources.has(name)) sources.get(name)!.push(row.id);
-    else sources.set(name, [row.id]);
-  }
-  return { found, namesLeft };
-}
-
-/** Returns the folder of an imported session, if that is what named its project. */
-function folderIn({ source, project, metadata }: SessionRow): string | undefined {
-  const { cwd, workspaceDirs } = metadata ?? {};
-  const folder = cwd ?? (Array.isArray(workspaceDirs) ? workspaceDirs[0] : undefined);
-  if (source === null || typeof folder !== "string") return undefined;
-  return folder.split(/[\\/]/).filter(Boolean).at(-1)?.trim() === project ? folder : undefined;
-}
-
-/** What was shared by a name stays shared, under that name, if the name was one project's. */
-function shareAsBefore(repositories: Repositories, found: Found, namesLeft: ReadonlySet<string>): void {
-  const { settings } = repositories;
-  const remote = remoteIn(repositories);
-  if (remote === undefined) return;
-  const notes = projectNotesOf(repositories);
-  const onHub = new Map(notes.onHub);
-  const projects = remote.projects.flatMap((name) => {
-    const named = [...found].filter(([, sources]) => sources.has(name)).map(([project]) => project);
-    if (named.length !== 1) return [name];
-    onHub.set(named[0]!, name);
-    return namesLeft.has(name) ? [name, ...named] : named;
-  });
-  settings.set(REMOTE, { ...remote, projects });
-  setNotes(repositories, { ...notes, onHub });
 }

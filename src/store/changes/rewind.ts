@@ -1,6 +1,7 @@
+import { DamageError } from "../../core/damage.ts";
 import { StoreError } from "../../core/errors.ts";
 import { logWithout } from "../../forest/forget.ts";
-import { compactFrontier, type Frontier, windowSteps } from "../../forest/window.ts";
+import type { Frontier } from "../../forest/window.ts";
 import type { ActionsOf } from "../derived/actions.ts";
 import type { DeriveOptions } from "../derived/features.ts";
 import { clusterAt, themesAt } from "../derived/past-forests.ts";
@@ -122,10 +123,10 @@ export function rewindSession(
 /**
  * Returns the frontier as it was when `seqLast` was the newest seq, and the newest log position that belongs to it.
  *
- * Older versions did not note when the frontier moved. Then it is put where `compact` would have put it.
+ * @throws {DamageError} if the store does not say where it was.
  */
 export function frontierAt(
-  { frontierMoves, unions, messages }: Repositories,
+  { frontierMoves, unions }: Repositories,
   session: SessionRow,
   seqLast: number,
   generation: GenerationRow,
@@ -134,20 +135,12 @@ export function frontierAt(
   if (noted !== undefined && noted.logPosition > generation.logPosition) {
     return { frontier: noted, position: noted.logPosition };
   }
-  const frontier = noted ?? (session.graduatedSeq === 0 ? session : asCompacted());
+  if (noted === undefined && session.graduatedSeq > 0) {
+    throw new DamageError(`the moves of the frontier of session ${session.id} are missing`);
+  }
+  const frontier = noted ?? session;
   const before = unions.positionBefore(session.id, frontier.graduatedSeq);
   return { frontier, position: before ?? unions.newestPosition() };
-
-  function asCompacted(): Frontier {
-    const { hotSize, overlap } = session.settings;
-    const from = Math.max(0, seqLast - 4 * (hotSize + overlap));
-    const rows = messages.windowFrom(session.id, from).filter(({ seq }) => seq <= seqLast);
-    const steps = windowSteps(rows).slice(from === 0 ? 0 : 1); // the first may have begun earlier
-    const start = { graduatedSeq: 0, evictedSeq: 0 };
-    const { graduatedSeq, evictedSeq } = compactFrontier(steps, start, session.settings) ?? start;
-    if (graduatedSeq >= session.graduatedSeq) return session;
-    return { graduatedSeq, evictedSeq: Math.min(evictedSeq, session.evictedSeq) };
-  }
 }
 
 /** Takes back the log after a position, with what was derived from it. */
@@ -223,7 +216,7 @@ function remakeThemes(repositories: Repositories, sessionId: string, position: n
 
 /** Takes summaries that cover any of the undone steps out of contexts. Others are shown when the frontier moves again. */
 function leaveSummaries(
-  { summaries, unions }: Repositories,
+  { summaries }: Repositories,
   sessionId: string,
   position: number,
   undoneAt: number,
@@ -231,22 +224,7 @@ function leaveSummaries(
 ): void {
   const entered = new Set(entries.map(({ root }) => root));
   const later = summaries.afterPosition(sessionId, position);
-  const undoneSteps = new Set(entries.map(({ node }) => node));
-  const covers = ({ level, rootId, logPosition }: (typeof later)[number]): boolean =>
-    level === "cluster"
-      ? entered.has(rootId)
-      : unions
-          .stepsOf("theme", { sessionId, root: rootId, position: logPosition })
-          .some((step) => undoneSteps.has(step));
-  const leaving = later.filter(covers);
-  // A later summary of a cluster begins where the summary of its theme ended, so it goes with it.
-  for (const { rootId, logPosition } of leaving.filter(({ level }) => level === "theme")) {
-    const clusters = new Set(unions.stepsOf("theme", { sessionId, root: rootId, position: logPosition }));
-    for (const row of later) {
-      const isBuiltOn = row.level === "cluster" && clusters.has(row.rootId) && row.logPosition > logPosition;
-      if (isBuiltOn && !leaving.includes(row)) leaving.push(row);
-    }
-  }
+  const leaving = later.filter(({ rootId }) => entered.has(rootId));
   leaveOrDiscard(summaries, leaving, undoneAt);
   summaries.unshow(sessionId, position);
 }

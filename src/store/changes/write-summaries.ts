@@ -1,7 +1,6 @@
 import { heldUntilMs, type Lease } from "../derived/claimant.ts";
 import type { Costs } from "../derived/costs.ts";
-import { Coverage } from "../derived/coverage.ts";
-import { type DoneSummary, isSpan, type NewSummary } from "../derived/summaries.ts";
+import { coveredUntil, type DoneSummary, isSpan, type NewSummary } from "../derived/summaries.ts";
 import { sourceDigestOf } from "../facts/spans.ts";
 import type { Repositories } from "../repositories.ts";
 
@@ -125,9 +124,10 @@ export function restoreSummaries(repositories: Repositories, sessionId: string):
       );
       summaries.showAgain(id);
     } else {
-      const at = unions.clusterOf(sessionId, unions.stepsOf(level, { sessionId, root: rootId, position: logPosition }));
+      const held = unions.stepsOf("cluster", { sessionId, root: rootId, position: logPosition });
+      const at = unions.clusterOf(sessionId, held);
       const moved = at && { ...row, rootId: at.root, logPosition: at.position };
-      if (level === "cluster" && moved && isWanted(repositories, moved)) {
+      if (moved && isWanted(repositories, moved)) {
         summaries.carry(id, moved.rootId, moved.logPosition);
       }
     }
@@ -142,7 +142,7 @@ export function wrongSpans(repositories: Repositories, sessionId: string): numbe
   return spans.filter((row) => !isRight(row)).map(({ id }) => id);
 }
 
-/** Returns the ids of finished summaries of clusters and themes that the log does not have. */
+/** Returns the ids of finished summaries of clusters that the log does not have. */
 export function rootlessSummaries({ summaries, unions }: Repositories, sessionId: string): number[] {
   const hasRoot = ({ level, rootId: root, logPosition: position }: DoneSummary): boolean =>
     isSpan(level) || unions.stepsOf(level, { sessionId, root, position }).length > 0;
@@ -170,7 +170,7 @@ function isWanted(repositories: Repositories, row: SummaryWork): boolean {
   }
   if (logPosition <= generations.newest()!.logPosition) return false;
   const covering = summaries.coveringRoots({ sessionId, roots: JSON.stringify([rootId]) });
-  const from = new Coverage(unions, sessionId).coveredUntil(covering, rootId);
+  const from = coveredUntil(covering, rootId);
   const entries = unions.entriesOf({ sessionId, root: rootId, from, position: logPosition });
   const steps = entries.map(({ stepId }) => stepId);
   return sourceDigestOf(messages.digestsOfSteps(steps)) === sourceDigest;

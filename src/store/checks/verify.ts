@@ -1,7 +1,6 @@
 import { DamageError } from "../../core/damage.ts";
 import { digestOf } from "../../core/digest.ts";
 import { StoreError } from "../../core/errors.ts";
-import { textOf } from "../../core/text.ts";
 import { replay } from "../../forest/forest.ts";
 import { subjectRoots } from "../../forest/subjects.ts";
 import { clusterLine, type DerivedRows, derive, themeLine } from "../changes/derive.ts";
@@ -13,26 +12,17 @@ import type { LocalEmbedding, RightVector } from "../facts/messages.ts";
 import { isSession } from "../facts/sessions.ts";
 import { isOfPages } from "../file/integrity-faults.ts";
 import { schemaProblems } from "../file/migrate.ts";
-import { sealOldRows } from "../file/repository.ts";
 import type { Repositories } from "../repositories.ts";
 import * as schema from "../sql/schema.ts";
 import { integrityProblems } from "./scrub.ts";
 import { fullTextProblems, isOfFullText, rebuildFullText } from "./verify-full-text.ts";
 import { rebuildableIndexes } from "./verify-indexes.ts";
 
-/** Tables whose rows have checksums that no read of a session compares. */
-const OF_SESSION = [
-  schema.undoneUnions,
-  schema.sharedPasts,
-  schema.forgottenMessages,
-  schema.frontierMoves,
-  schema.discardedCosts,
-];
-const OF_STORE = [schema.messageArtifacts, schema.tombstones, schema.storeSettings, schema.generations];
 /** Tables of which no other check reads all columns. */
 const READ_IN_PART = [
   ...[schema.sessions, schema.unions, schema.summaries, schema.entries, schema.items],
-  ...[...OF_SESSION, ...OF_STORE],
+  ...[schema.undoneUnions, schema.sharedPasts, schema.forgottenMessages, schema.frontierMoves, schema.discardedCosts],
+  ...[schema.messageArtifacts, schema.tombstones, schema.storeSettings, schema.generations],
 ];
 
 const REBUILD = "verify --rebuild";
@@ -124,7 +114,6 @@ class Verification {
       this.#checkTables();
     });
     this.#step(null, () => this.#checkSessions());
-    if (this.#options.rebuild && report.problemCount === 0) this.#step(null, () => this.#sealStore());
     this.#step(null, () => this.#checkFullText());
     for (const text of this.#fullTextFaults) this.#note(null, text, true);
     report.ok = report.problemCount === 0;
@@ -199,10 +188,7 @@ class Verification {
     const ids = database.read(() => sessions.ids().flatMap((id) => sessions.withBranches(id)));
     for (const [sessionCount, id] of ids.entries()) {
       this.#options.onProgress({ sessionCount, totalCount: ids.length });
-      const { problemCount } = this.#report;
       this.#step(id, () => this.#checkSession(id));
-      const isSound = this.#report.problemCount === problemCount;
-      if (this.#options.rebuild && isSound) this.#step(id, () => this.#sealSession(id));
     }
   }
 
@@ -210,8 +196,6 @@ class Verification {
     const { database, paths } = this.#repositories;
     const { rebuild } = this.#options;
     const { problemCount } = this.#report;
-    const isRenewed = rebuild && database.write(REBUILD, () => renewSession(this.#repositories, id, this.#options));
-    if (isRenewed) this.#report.rebuiltCount += 1;
     database.read(() => paths.assertPast(id));
     const { messageCount, wrongVectors } = database.read(() =>
       checkMessages(this.#repositories, id, this.#options, (text) => this.#note(id, text, false)),
@@ -224,7 +208,7 @@ class Verification {
     if (!rebuild) for (const text of differences) this.#note(id, text, true);
     if (!rebuild || differences.length + wrongVectors.length === 0) return;
     this.#rebuildForest(id);
-    if (!isRenewed) this.#report.rebuiltCount += 1;
+    this.#report.rebuiltCount += 1;
   }
 
   #checkSummaries(id: string): void {
@@ -277,22 +261,6 @@ class Verification {
     });
   }
 
-  #sealSession(id: string): void {
-    const { database, sessions, summaries } = this.#repositories;
-    database.write(REBUILD, () => {
-      sessions.renewChecksum(id);
-      summaries.renewChecksums(id);
-      for (const table of OF_SESSION) sealOldRows(database, table, "session_id = ?", id);
-    });
-  }
-
-  #sealStore(): void {
-    const { database } = this.#repositories;
-    database.write(REBUILD, () => {
-      for (const table of OF_STORE) sealOldRows(database, table, "true");
-    });
-  }
-
   #checkFullText(): void {
     const { rebuild, searchWords } = this.#options;
     this.#fullTextFaults.push(...fullTextProblems(this.#repositories, searchWords));
@@ -301,18 +269,6 @@ class Verification {
     rebuildFullText(this.#repositories, this.#options, isDamaged);
     if (isDamaged) this.#fullTextFaults = fullTextProblems(this.#repositories, searchWords);
   }
-}
-
-/**
- * Writes the rows of older versions as this version does: smaller, and with checksums. Rounded vectors have other sums, so
- * the derived rows follow. @returns false if there are no such rows.
- */
-function renewSession(repositories: Repositories, sessionId: string, options: DeriveOptions): boolean {
-  const session = repositories.sessions.byId(sessionId);
-  if (session === undefined || repositories.messages.renew(sessionId, textOf) === 0) return false;
-  const { derived } = derive(repositories, session, options, () => {});
-  if (derived !== undefined) rebuildSession(repositories, sessionId, derived);
-  return true;
 }
 
 interface FileProblems {
@@ -368,11 +324,10 @@ function checkMessages(
 ): { messageCount: number; wrongVectors: RightVector[] } {
   let messageCount = 0;
   const wrongVectors: RightVector[] = [];
-  for (const { message, digest, isSealed } of messages.each(sessionId, note)) {
+  for (const { message, digest } of messages.each(sessionId, note)) {
     messageCount += 1;
     if (!digestOf(message).equals(digest)) note(`message ${message.id} is not what was appended: its digest differs`);
-    // The digest does not cover the text. Without a checksum, nobody knows whether the text or the vector is wrong.
-    const vector = isSealed ? messages.rightVector(message, localEmbedder) : undefined;
+    const vector = messages.rightVector(message, localEmbedder);
     if (vector !== undefined) wrongVectors.push(vector);
   }
   const lost = messages.lostSeqs({ sessionId, limit: LOST_MAX });

@@ -20,7 +20,7 @@ type Fresh = ReadonlyMap<number, { message: Message }>;
 type NamedValues = Record<"project" | "target" | "path", string | null> & { name: string; limit: number };
 
 const ACTION = columns(actions);
-/** The name in `store_settings` of what was read: `NotedTo`, or in older stores only the id. */
+/** The name in `store_settings` of what was read: `NotedTo`. */
 const NOTED_TO = "noted_to";
 
 interface NotedTo {

@@ -1,6 +1,6 @@
 import type { OpenCluster } from "../../forest/cluster.ts";
 import { clusters } from "../sql/schema.ts";
-import { columns, type RowOf } from "../sql/statement.ts";
+import { columns, type InsertOf } from "../sql/statement.ts";
 
 export interface ClusterState {
   cluster: OpenCluster;
@@ -16,14 +16,19 @@ export interface StoredCluster extends ClusterState {
 }
 
 export const CLUSTER = columns(clusters);
-export type ClusterRow = RowOf<typeof CLUSTER>;
+/** A row, or what it would be: a fork has none at first. */
+export type ClusterRow = InsertOf<typeof CLUSTER> & { checksum?: number };
 
-export function storedCluster({ label, logPosition, settledAt, subjectParentId, ...row }: ClusterRow): StoredCluster {
-  const { rootId: root, sessionId: _, checksum: __, centroidSum: sum, ...counts } = row;
+export function storedCluster(stored: ClusterRow): StoredCluster {
+  const { label, logPosition, settledAt, subjectParentId, checksum: _, ...row } = stored;
+  const { rootId: root, sessionId: __, centroidSum: sum, ...counts } = row;
   return { cluster: { root, sum, ...counts }, label, logPosition, settledAt, subjectRoot: subjectParentId };
 }
 
-export function clusterRow(sessionId: string, { cluster, subjectRoot, ...state }: StoredCluster): ClusterRow {
+export function clusterRow(
+  sessionId: string,
+  { cluster, subjectRoot, ...state }: StoredCluster,
+): InsertOf<typeof CLUSTER> {
   const { root: rootId, sum: centroidSum, ...counts } = cluster;
-  return { rootId, sessionId, centroidSum, ...counts, ...state, subjectParentId: subjectRoot, checksum: null };
+  return { rootId, sessionId, centroidSum, ...counts, ...state, subjectParentId: subjectRoot };
 }

@@ -57,7 +57,6 @@ export class FrontierMoveRepository extends PathReader {
 
   note(move: FrontierMove): void {
     const { sessionId } = move;
-    // Sessions of older versions have moved before their moves were noted. They get no such row.
     if (this.#hasMoved.get(sessionId) === undefined)
       this.#putFirst.run({ sessionId, seqEnd: 0, graduatedSeq: 0, evictedSeq: 0, logPosition: 0 });
     this.#put.run({ ...move });

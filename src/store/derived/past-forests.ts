@@ -9,10 +9,10 @@ import { type Path, PathReader, type PathRepository } from "../facts/paths.ts";
 import type { StoreDatabase } from "../file/open.ts";
 import type { RowOf } from "../sql/statement.ts";
 import { CLUSTER, type ClusterState, type StoredCluster, storedCluster } from "./cluster-rows.ts";
-import { Coverage } from "./coverage.ts";
 import type { DeriveOptions } from "./features.ts";
 import { type EnteringStep, enteringSteps } from "./features.ts";
 import type { FrontierMoveRepository } from "./frontier-moves.ts";
+import { ThemeRoots } from "./theme-roots.ts";
 import type { UnionRepository } from "./unions.ts";
 
 /** Rows of the log that are read and replayed at once, so that their vectors take little memory. */
@@ -85,11 +85,11 @@ export class PastForests extends PathReader {
   #make(sessionId: string): PastForest {
     const past = this.paths.past(sessionId);
     const at = { sessionId, position: past.at(-1)!.logPosition };
-    const coverage = new Coverage(this.#sources.unions, sessionId);
+    const roots = new ThemeRoots(this.#sources.unions, sessionId);
     return {
       open: once(() => this.#open(at, past)),
       themes: once(() => themesAt(this.#sources, at).themes),
-      themeOf: (root) => coverage.themeOf(root),
+      themeOf: (root) => roots.themeOf(root),
     };
   }
 
@@ -138,8 +138,8 @@ export function themesAt(
   { sessionId, position }: Place,
 ): { themes: GrowingTheme[]; rowCount: number } {
   const checkpoint = frontierMoves.checkpoint(sessionId, position);
-  const coverage = new Coverage(unions, sessionId);
-  const themeOf = (root: number, before: number) => coverage.themeOf(root, before);
+  const roots = new ThemeRoots(unions, sessionId);
+  const themeOf = (root: number, before: number) => roots.themeOf(root, before);
   const replay = new ThemeReplay(generations.newest()!.dimension, checkpoint?.themes ?? [], themeOf);
   let from = checkpoint?.logPosition ?? 0;
   let rowCount = 0;

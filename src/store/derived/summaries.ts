@@ -1,6 +1,5 @@
 import type { SpanStrategy } from "../../core/options.ts";
-import { GENERATION_NOW } from "../facts/generations.ts";
-import { holdersOf, isOnPathOf } from "../facts/paths.ts";
+import { holdersOf } from "../facts/paths.ts";
 import type { StoreDatabase } from "../file/open.ts";
 import { Repository } from "../file/repository.ts";
 import { summaries } from "../sql/schema.ts";
@@ -13,7 +12,7 @@ export type SummaryRow = RowOf<typeof SUMMARY>;
 /** The part of a row that changes, as the driver reads it, with all other values. */
 type RawSummary = Record<"id" | "rootId" | "logPosition", number> &
   Record<"shownFrom" | "shownUntil" | "checksum", number | null>;
-export type NewSummary = Omit<typeof summaries.$inferInsert, "id" | "shownFrom" | "shownUntil">;
+export type NewSummary = Omit<typeof summaries.$inferInsert, "id" | "shownFrom" | "shownUntil" | "checksum">;
 export type DoneSummary = Omit<SummaryRow, "checksum"> & { title: string; text: string; tokenCount: number };
 
 /** What covers a span: the summary of a strategy, or the overview of a forest. */
@@ -24,6 +23,12 @@ export type Summarized = Pick<SummaryRow, "sessionId" | "level" | "rootId">;
 
 /** A failed or parked attempt to make a summary. */
 export type Try = Omit<RowOf<typeof TRY>, "status"> & { status: "failed" | "parked" };
+
+/** Returns the log position up to which some summaries cover a cluster; 0 if none covers any of it. */
+export function coveredUntil(summaries: readonly Pick<SummaryRow, "rootId" | "logPosition">[], root: number): number {
+  const covering = summaries.filter(({ rootId }) => rootId === root);
+  return Math.max(0, ...covering.map(({ logPosition }) => logPosition));
+}
 
 /**
  * How many finished summaries of a span are kept of each level. Contexts show the newest. If one of its messages is forgotten, an
@@ -46,7 +51,7 @@ const COVERING = columns(
 /** A context has room for the statements of fewer clusters. */
 const SHOWN_ROOTS_MAX = 200;
 
-const NEW = SUMMARY.without("id", "checksum");
+const NEW = SUMMARY.without("id");
 const COST = columns(summaries, "sessionId", "summarizerId", "inputTokens", "outputTokens", "costUsd");
 const TRY = columns(
   summaries,
@@ -68,8 +73,8 @@ type Claim = { id: number; claimant: string; claimedUntilMs: number };
 const IS_OF_SAME = `id IN (
   SELECT id FROM summaries WHERE root_id = @rootId AND +session_id = @sessionId AND level = @level
   UNION ALL SELECT id FROM summaries
-  WHERE @level NOT IN ('cluster', 'theme') AND session_id = @sessionId AND level = @level)`;
-const IS_OF_FOREST = "level IN ('cluster', 'theme')";
+  WHERE @level <> 'cluster' AND session_id = @sessionId AND level = @level)`;
+const IS_OF_FOREST = "level = 'cluster'";
 /** Summaries of older generations are about trees that no longer exist. */
 const IS_STANDING = `${IS_OF_FOREST} AND status = 'done' AND shown_until IS NULL
   AND log_position > (SELECT max(log_position) FROM generations)`;
@@ -86,28 +91,22 @@ const IS_STANDING_OF_PATH = `session_id IN ${holdersOf("@sessionId")} AND ${ofPa
 
 export class SummaryRepository extends Repository {
   // Moves of the frontier and renders run these.
-  /** Tells which steps each summary of a cluster or theme covers, oldest first. */
+  /** Tells which steps each summary of a cluster covers, oldest first. */
   readonly covering = this.statement<{ sessionId: string }, RowOf<typeof COVERING>>`
     SELECT ${COVERING} FROM summaries WHERE ${IS_STANDING_OF_PATH} ORDER BY id`.all;
-  /** `covering` of some clusters only, with the themes that these have been in. */
+  /** `covering` of some clusters only. */
   readonly coveringRoots = this.statement<{ sessionId: string; roots: string }, RowOf<typeof COVERING>>`
-    WITH RECURSIVE up(root) AS (
-      SELECT value FROM json_each(@roots)
-      UNION
-      SELECT u.root FROM up JOIN unions u ON u.node = up.root AND u.kind = 'unite' AND u.level <> 'subject'
-        AND u.generation = ${GENERATION_NOW} AND ${isOnPathOf("@sessionId", "u")}
-    )
     SELECT ${COVERING} FROM summaries
-    WHERE root_id IN (SELECT root FROM up) AND ${IS_STANDING_OF_PATH} ORDER BY id`.all;
-  /** The summaries of clusters and themes, oldest first. Contexts may not show all of them yet. */
+    WHERE root_id IN (SELECT value FROM json_each(@roots)) AND ${IS_STANDING_OF_PATH} ORDER BY id`.all;
+  /** The summaries of clusters, oldest first. Contexts may not show all of them yet. */
   readonly standing = this.statement<{ sessionId: string }, DoneSummary>`
     SELECT ${SUMMARY} FROM summaries WHERE ${IS_STANDING_OF_PATH} ORDER BY id`.all;
-  /** The summaries of clusters and themes that contexts may show: those of the roots that were summarized last. */
+  /** The summaries of clusters that contexts may show: those of the roots that were summarized last. */
   readonly shown = this.statement<{ sessionId: string }, DoneSummary>`
     SELECT ${SUMMARY} FROM summaries
-    WHERE ${IS_STANDING_OF_PATH} AND shown_from IS NOT NULL AND (level = 'theme' OR root_id IN (
+    WHERE ${IS_STANDING_OF_PATH} AND shown_from IS NOT NULL AND root_id IN (
       SELECT root_id FROM summaries WHERE ${IS_STANDING_OF_PATH}
-      GROUP BY root_id ORDER BY max(id) DESC LIMIT ${SHOWN_ROOTS_MAX}))
+      GROUP BY root_id ORDER BY max(id) DESC LIMIT ${SHOWN_ROOTS_MAX})
     ORDER BY id`.all;
   readonly #waiting = this.statement<[sessionId: string], number>`
     SELECT id FROM summaries WHERE session_id = ? AND ${AWAITS_MOVE} AND shown_from IS NULL`.pluck().all;
@@ -126,7 +125,7 @@ export class SummaryRepository extends Repository {
     SELECT ${SUMMARY} FROM summaries WHERE session_id = ? AND level = 'overview' AND status = 'done' AND shown_until IS NULL
       AND shown_from IS NOT NULL ORDER BY id DESC LIMIT 1`.get;
   // Rewinds run these.
-  /** The summaries of clusters and themes in the generation in use, and the attempts, that were made after a log position. */
+  /** The summaries of clusters in the generation in use, and the attempts, that were made after a log position. */
   readonly afterPosition = this.statement<
     [sessionId: string, position: number],
     RowOf<typeof COVERING> & Pick<SummaryRow, "status">
@@ -146,8 +145,6 @@ export class SummaryRepository extends Repository {
   readonly #insert = this.statement<[Record<string, unknown>]>`${NEW.insert()}`.run;
   readonly #delete = this.statement<[id: number], RowOf<typeof COST>>`
     DELETE FROM summaries WHERE id = ? RETURNING ${COST}`.get;
-  readonly #idsOf = this.statement<[sessionId: string], number>`
-    SELECT id FROM summaries WHERE session_id = ?`.pluck().all;
   /** All finished summaries of a session, oldest first. Contexts may never have shown them. */
   readonly done = this.statement<[sessionId: string], DoneSummary>`
     SELECT ${SUMMARY.without("checksum")} FROM summaries WHERE session_id = ? AND status = 'done' ORDER BY id`.all;
@@ -247,11 +244,6 @@ export class SummaryRepository extends Repository {
   /** Takes summaries that a move after `position` has shown out of the contexts, until the next move. */
   unshow(sessionId: string, position: number): void {
     this.#change(this.#shownAfter(sessionId, position), () => ({ shownFrom: null }));
-  }
-
-  /** Makes the checksums of an older version cover what those of this version do. */
-  renewChecksums(sessionId: string): void {
-    this.#change(this.#idsOf(sessionId), () => ({}));
   }
 
   /** Keeps the costs of the deleted rows. */

@@ -6,9 +6,11 @@ import type { StoreDatabase } from "../file/open.ts";
 import { type RawValues, Repository, rawInsert, rawRows } from "../file/repository.ts";
 import { isSharedText } from "../sql/message-columns.ts";
 import * as schema from "../sql/schema.ts";
-import { type Columns, columns } from "../sql/statement.ts";
+import { columns } from "../sql/statement.ts";
 import { GENERATION_NOW, type GenerationRow, vectorNow } from "./generations.ts";
 import { withBranches } from "./paths.ts";
+
+const SESSION = columns(schema.sessions);
 
 /** A value as SQLite has it, of one that the schema decodes. */
 type RawValue<V> = V extends null | number | string | Buffer
@@ -34,12 +36,6 @@ export interface RowsOrigin {
   tombstoneKey: string | null;
 }
 
-/** The rows that keep their checksums when they move, if older versions made narrower ones. */
-const SEALED_FOR_ALL: Record<string, Columns<unknown>> = {
-  sessions: columns(schema.sessions),
-  summaries: columns(schema.summaries),
-};
-
 /** The tables whose rows move with a session, and the columns that each store sets by itself. */
 export const FACT_TABLES = {
   sessions: { table: schema.sessions, own: ["frontierVersion"] },
@@ -63,7 +59,7 @@ type Raw<T extends keyof typeof FACT_TABLES> = RawRow<
   (typeof FACT_TABLES)[T]["own"][number]
 >;
 
-/** The rows by the names of their tables in schema.ts. Values are as SQLite has them, and checksums are valid for all versions. */
+/** The rows by the names of their tables in schema.ts. Values are as SQLite has them. */
 export type FactTables = Omit<{ [T in keyof typeof FACT_TABLES]: Raw<T> }, "messages"> & {
   origin: RowsOrigin;
   /**
@@ -115,7 +111,7 @@ function moves(name: string, row: RawValues, { id, logPosition }: GenerationRow)
   if (name === "unions") return row.generation === id && row.level !== "subject";
   if (name === "undoneUnions") return row.generation === id;
   if (name !== "summaries") return true;
-  const isOfForest = row.level === "cluster" || row.level === "theme";
+  const isOfForest = row.level === "cluster";
   return row.status !== "claimed" && (!isOfForest || (row.logPosition as number) > logPosition);
 }
 
@@ -172,8 +168,6 @@ export class FactRowRepository extends Repository {
   }
 
   insert(table: keyof typeof FACT_TABLES, row: RawValues): void {
-    // A narrow checksum is made anew. Rows that older versions wrote without one stay without.
-    if (table in SEALED_FOR_ALL && row.checksum !== null) delete row.checksum;
     this.#inserting(table, "fail")(row);
   }
 
@@ -224,8 +218,10 @@ export class FactRowRepository extends Repository {
           this.#useVectorNow(row, embedderId);
         }
         // A folder of this machine means nothing elsewhere.
-        if (name === "sessions" && row.project !== null) row.project = baseNameOf(row.project as string);
-        if (row.checksum !== null) SEALED_FOR_ALL[name]?.sealForAll(row);
+        if (name === "sessions" && row.project !== null) {
+          row.project = baseNameOf(row.project as string);
+          SESSION.seal(row);
+        }
         if (name === "artifacts") {
           assertSound(row);
           artifacts.add(row.sha256);

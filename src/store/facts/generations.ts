@@ -1,7 +1,7 @@
 import { DamageError } from "../../core/damage.ts";
 import { Repository } from "../file/repository.ts";
 import { generations } from "../sql/schema.ts";
-import { columns, type RowOf } from "../sql/statement.ts";
+import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
 
 export const GENERATION_NOW = "(SELECT max(id) FROM generations)";
 
@@ -20,7 +20,7 @@ export function vectorNow(table: string): string {
 }
 
 const GENERATION = columns(generations);
-const NEW = GENERATION.without("id", "checksum");
+const NEW = GENERATION.without("id");
 export type GenerationRow = RowOf<typeof GENERATION>;
 
 export class GenerationRepository extends Repository {
@@ -41,7 +41,7 @@ export class GenerationRepository extends Repository {
     SELECT coalesce(sum(rewrite_count), 0) FROM generations`.pluck().one;
   /** Oldest first. */
   readonly ids = this.statement<[], number>`SELECT id FROM generations ORDER BY id`.pluck().all;
-  readonly #insert = this.statement<RowOf<typeof NEW>>`${NEW.insert()}`.run;
+  readonly #insert = this.statement<InsertOf<typeof NEW>>`${NEW.insert()}`.run;
   readonly #seal = this.sealing(generations);
 
   /** The generation in use; undefined in a store that was never written to. @throws {DamageError} if any is damaged or lost. */

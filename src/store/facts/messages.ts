@@ -4,9 +4,8 @@ import { digestOf } from "../../core/digest.ts";
 import { StoreError } from "../../core/errors.ts";
 import type { JsonValue, Message, Part, Role } from "../../core/message.ts";
 import { messageTokens, type TokenCounter } from "../../core/tokens.ts";
-import { decodeEmbedding, encodeEmbedding, encodeVector, isOldEmbedding } from "../../vector/codec.ts";
+import { encodeEmbedding } from "../../vector/codec.ts";
 import type { StoreDatabase } from "../file/open.ts";
-import { NO_CHECKSUM } from "../sql/checksum.ts";
 import {
   isOfStep,
   MESSAGE,
@@ -54,8 +53,6 @@ export type RightVector = { id: number; embedderId: string; embedding: Buffer };
 export interface StoredMessage {
   message: Message;
   digest: Buffer;
-  /** True if a checksum covers the row, and was right. */
-  isSealed: boolean;
 }
 
 /** An embedder that needs nothing but the text. */
@@ -183,14 +180,6 @@ export class MessageRepository extends PathReader {
     SELECT ${MESSAGE.of("m")} ${STEPS} WHERE m.role NOT IN ('system', 'tool') ORDER BY m.seq`.map(notableMessage).allOf;
   readonly #upTo = this.statement<[sessionId: string, seqLast: number], SelectedMessage>`
     SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq <= ? ORDER BY seq DESC LIMIT 1`;
-  /** Rows of older versions, and all others whose text shares nothing with its first part. */
-  readonly #old = this.statement<[sessionId: string], number>`
-    SELECT id FROM messages
-    WHERE session_id = ? AND (typeof(stored_text) = 'text' OR typeof(embedding) = 'blob' AND length(embedding) % 4 = 0 OR checksum = ${NO_CHECKSUM})`.pluck();
-  readonly #anyEmbedding = this.statement<[id: number], Buffer | null>`
-    SELECT embedding FROM messages WHERE id = ?`.pluck();
-  readonly #renew = this.statement<{ id: number; embedding: Buffer | null; storedText: string | Buffer }>`
-    UPDATE messages SET embedding = @embedding, stored_text = @storedText WHERE id = @id`.run;
   readonly #seal = this.sealing(messages);
   readonly #setPinned = this.statement<[pinned: number, id: number]>`UPDATE messages SET pinned = ? WHERE id = ?`.run;
   /** The session and the step of a message. Its content may be damaged. */
@@ -442,7 +431,7 @@ export class MessageRepository extends PathReader {
       return this.byIds(ids);
     } catch (error) {
       if (!(error instanceof DamageError)) throw error;
-      return ids.flatMap((id) => this.#intact(id)?.message ?? []);
+      return ids.flatMap((id) => this.#intact(id) ?? []);
     }
   }
 
@@ -608,7 +597,7 @@ export class MessageRepository extends PathReader {
       const page = this.seqsFrom(sessionId, seqFrom, EACH_PAGE);
       for (const row of this.#readableRows(page, note)) {
         try {
-          yield { message: this.#unchecked(row), digest: row.digest, isSealed: row.checksum !== NO_CHECKSUM };
+          yield { message: this.#unchecked(row), digest: row.digest };
         } catch (error) {
           note(`message ${row.id} cannot be read: ${(error as Error).message}`);
         }
@@ -652,37 +641,14 @@ export class MessageRepository extends PathReader {
     const right = stored === null ? undefined : embed(text);
     if (right === undefined) return undefined;
     const embedding = encodeEmbedding(right);
-    const isStored = Buffer.isBuffer(stored) && stored.equals(isOldEmbedding(stored) ? encodeVector(right) : embedding);
+    const isStored = Buffer.isBuffer(stored) && stored.equals(embedding);
     return isStored && this.#embedderOf.one(id) === embedderId ? undefined : { id, embedderId, embedding };
   }
 
-  /**
-   * Writes the rows of older versions as `insert` does. Rows that are damaged, or that have neither a checksum nor the
-   * text of their parts, stay as they are. @returns how many were written.
-   */
-  renew(sessionId: string, textOf: (parts: readonly Part[]) => string): number {
-    let count = 0;
-    for (const id of this.#old.all(sessionId)) {
-      const old = this.#intact(id);
-      if (old === undefined) continue;
-      const { row, message } = old;
-      if (row.checksum === NO_CHECKSUM && textOf(message.parts) !== row.text) continue;
-      const storedText = mayHaveArtifacts(row.parts) ? row.text : storedTextOf(row.text, message.parts);
-      const embedding = this.#anyEmbedding.one(id);
-      const isOld = Buffer.isBuffer(embedding) && isOldEmbedding(embedding);
-      if (!isOld && row.checksum !== NO_CHECKSUM && typeof storedText === "string") continue;
-      this.#renew({ id, storedText, embedding: isOld ? encodeEmbedding(decodeEmbedding(embedding)) : embedding });
-      if (row.checksum === NO_CHECKSUM) this.#seal(id);
-      count += 1;
-    }
-    return count;
-  }
-
-  #intact(id: number): { row: SelectedMessage; message: Message } | undefined {
+  /** Returns undefined for a message that is damaged. */
+  #intact(id: number): Message | undefined {
     try {
-      const row = this.#byIds.allOf([id])[0]!;
-      const message = this.#unchecked(row);
-      return digestOf(message).equals(row.digest) ? { row, message } : undefined;
+      return this.byIds([id])[0];
     } catch (error) {
       if (error instanceof DamageError) return undefined;
       throw error;
@@ -701,12 +667,11 @@ export class MessageRepository extends PathReader {
     this.#delete(sessionId, list);
   }
 
-  /** The digest is compared if no checksum covers all of the message: rows of older versions, and long strings elsewhere. */
+  /** The digest is compared if the checksum does not cover all of the message, because long strings are elsewhere. */
   #checked(row: SelectedMessage): Message {
     const isWhole = !mayHaveArtifacts(row.parts);
     const message = this.#unchecked(row, isWhole);
-    const isCovered = row.checksum !== NO_CHECKSUM && isWhole;
-    if (isCovered || digestOf(message).equals(row.digest)) return message;
+    if (isWhole || digestOf(message).equals(row.digest)) return message;
     throw new DamageError(`message ${row.id} is not what was appended: its digest differs`);
   }
 

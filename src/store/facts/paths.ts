@@ -2,7 +2,6 @@ import { DamageError } from "../../core/damage.ts";
 import { StoreError } from "../../core/errors.ts";
 import type { StoreDatabase } from "../file/open.ts";
 import { Repository } from "../file/repository.ts";
-import { NO_CHECKSUM } from "../sql/checksum.ts";
 import { sessions, sharedPasts } from "../sql/schema.ts";
 import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
 import { GENERATION_NOW } from "./generations.ts";
@@ -102,10 +101,7 @@ export class PathRepository extends Repository {
 
   /** @throws {DamageError} if a row about what a fork shares is damaged. */
   of(sessionId: string): Path {
-    const past = this.#past(sessionId);
-    // Rows of older versions have no checksums.
-    if (past.some(({ checksum }) => checksum === NO_CHECKSUM)) this.assertPast(sessionId);
-    return withOwn(sessionId, past.map(pieceOf));
+    return withOwn(sessionId, this.#past(sessionId).map(pieceOf));
   }
 
   /** The parts of a session from one seq to another, both included, oldest first. */
@@ -146,8 +142,7 @@ export class PathRepository extends Repository {
   }
 
   /**
-   * For changes and `verify`: a fork that has lost its past would give seqs again. A branch has a `forkSeq` and shares nothing, and so
-   * does a fork of an older version.
+   * For changes and `verify`: a fork that has lost its past would give seqs again. A branch has a `forkSeq` and shares nothing.
    *
    * @throws {DamageError} if a fork does not share what its session had.
    */

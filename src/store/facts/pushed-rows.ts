@@ -1,6 +1,5 @@
 import type { StoreDatabase } from "../file/open.ts";
 import { Repository, rawRows } from "../file/repository.ts";
-import { NO_CHECKSUM } from "../sql/checksum.ts";
 import { artifacts, messageArtifacts, messages } from "../sql/schema.ts";
 import { columns, type RowOf } from "../sql/statement.ts";
 import { blobOf } from "../sql/stored-value.ts";
@@ -11,8 +10,8 @@ import { withBranches } from "./paths.ts";
 /** Where a message is. `sessionId` may be the id of a superseded branch. */
 const PLACE = columns(messages, "id", "sessionId", "seq", "stepId", "turnSeq", "digest", "createdAtMs");
 export type MessagePlace = RowOf<typeof PLACE> & {
-  /** The checksum of the row, which a part of a row is not compared with; NULL if it has none. */
-  seal: number | null;
+  /** The checksum of the row, which a part of a row is not compared with. */
+  seal: number;
 };
 
 /** SQL: the session and its branches. */
@@ -34,7 +33,7 @@ export interface MessageBatch {
 export class PushedRowRepository extends Repository {
   // A list of a session's messages, and lists passed as JSON.
   readonly places = this.statement<{ id: string }, MessagePlace>`
-    SELECT ${PLACE}, nullif(checksum, ${NO_CHECKSUM}) AS seal FROM messages WHERE ${OWN} ORDER BY id`.all;
+    SELECT ${PLACE}, checksum AS seal FROM messages WHERE ${OWN} ORDER BY id`.all;
   /** The vectors of a session's messages in the generation in use. */
   readonly #vectors = this.statement<{ id: string }, { id: number; embedding: Buffer }>`
     SELECT id, embedding FROM (SELECT id, ${vectorNow("messages")} AS embedding FROM messages WHERE ${OWN})

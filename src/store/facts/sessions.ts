@@ -1,6 +1,6 @@
 import { DamageError } from "../../core/damage.ts";
 import { StoreError } from "../../core/errors.ts";
-import { DEFAULT_SETTINGS, type SessionSettings } from "../../core/options.ts";
+import type { SessionSettings } from "../../core/options.ts";
 import { Repository } from "../file/repository.ts";
 import { sessions } from "../sql/schema.ts";
 import { columns, type RowOf } from "../sql/statement.ts";
@@ -9,7 +9,10 @@ import { IS_SESSION } from "./paths.ts";
 export const SESSION = columns(sessions);
 export type SessionRow = RowOf<typeof SESSION>;
 
-export type NewSession = Omit<typeof sessions.$inferInsert, "graduatedSeq" | "evictedSeq" | "frontierVersion">;
+export type NewSession = Omit<
+  typeof sessions.$inferInsert,
+  "graduatedSeq" | "evictedSeq" | "frontierVersion" | "checksum"
+>;
 
 /** Messages that a session has superseded. */
 export interface Branch {
@@ -54,11 +57,8 @@ type ViewCounts = { cluster_members: number; theme_members: number; message_zone
 
 /** Rows of `sessions`: sessions and their branches. */
 export class SessionRepository extends Repository {
-  // Appends and resumes run these. A session of an older version lacks options that were added later.
-  readonly byId = this.statement<[id: string], SessionRow>`SELECT ${SESSION} FROM sessions WHERE id = ?`.map((row) => ({
-    ...row,
-    settings: { ...DEFAULT_SETTINGS, ...row.settings },
-  })).get;
+  // Appends and resumes run these.
+  readonly byId = this.statement<[id: string], SessionRow>`SELECT ${SESSION} FROM sessions WHERE id = ?`.get;
   /** The row of a session even if it is damaged. Its values are shown to nobody. */
   readonly unchecked = this.statement<[id: string], Omit<SessionRow, "checksum">>`
     SELECT ${SESSION.without("checksum")} FROM sessions WHERE id = ?`.get;
@@ -171,11 +171,6 @@ export class SessionRepository extends Repository {
 
   insert(session: NewSession): void {
     this.#insert(SESSION.stored(session));
-  }
-
-  /** Makes the checksum of an older version cover what that of this version does. */
-  renewChecksum(id: string): void {
-    this.#change([id], () => {});
   }
 
   moveFrontier(graduatedSeq: number, evictedSeq: number, id: string, moveCount = 1): void {

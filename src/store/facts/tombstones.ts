@@ -1,10 +1,5 @@
 import { createHmac, randomBytes } from "node:crypto";
-import {
-  OLD_OPENING_MESSAGES,
-  OPENING_MESSAGES,
-  OPENING_MESSAGES_MIN,
-  type RememberedMessage,
-} from "../../core/remembered.ts";
+import { OPENING_MESSAGES, OPENING_MESSAGES_MIN, type RememberedMessage } from "../../core/remembered.ts";
 import type { StoreDatabase } from "../file/open.ts";
 import { Repository } from "../file/repository.ts";
 import type { StoreSettingRepository } from "../file/store-settings.ts";
@@ -64,11 +59,6 @@ export class TombstoneDigests {
     return this.#of("whole", ...hexOf(digests));
   }
 
-  /** Returns what older versions noted as the beginning of a session. */
-  oldOpening(digests: readonly Buffer[]): Buffer {
-    return this.#of("opening", ...hexOf(digests.slice(0, OLD_OPENING_MESSAGES)));
-  }
-
   /** Like `opening`, for a session whose messages were not all forgotten at once. @param opening  Noted when the first were forgotten. */
   rest(opening: Buffer): Buffer {
     return this.#of("rest", opening.toString("hex"));
@@ -92,11 +82,8 @@ export class TombstoneDigests {
     const isWhole = isEnd || opening.length === OPENING_MESSAGES;
     if (!isWhole) return shorter;
     const longer = beginnings.length === 0 ? this.whole(opening) : this.opening(opening);
-    const old = this.oldOpening(opening);
-    const rests = [old, ...beginnings.slice(0, 1).map((beginning) => this.opening(beginning))].map((one) =>
-      this.rest(one),
-    );
-    return [...shorter, longer, old, ...rests];
+    const rests = beginnings.slice(0, 1).map((beginning) => this.rest(this.opening(beginning)));
+    return [...shorter, longer, ...rests];
   }
 
   /** Returns the digest of a message wherever it is said again. @param origin  One of its `originKeys`. */
@@ -143,7 +130,7 @@ export class ForgottenMessages {
     return this.#contentsOf(id).length === 0 || this.hasContent(id, content);
   }
 
-  /** Like `has`, but false if only the id is known, as in tombstones that older versions wrote. */
+  /** Like `has`, but false if only the id is known, as of a message that said the same as one that was forgotten before. */
   hasContent(id: number, content: Buffer): boolean {
     return this.#contentsOf(id).some(({ openingDigest, digest }) => {
       return this.#digests!.content(openingDigest!, content).equals(digest);
@@ -279,16 +266,12 @@ export class TombstoneRepository extends Repository {
     if (digests === undefined) return () => false;
     const isOfSession = this.#hasMessagesOf.get(digests.session(sessionId)) !== undefined;
     const [beginning] = beginningsOf(opening);
-    const old = opening
-      .slice(0, OLD_OPENING_MESSAGES)
-      .map((_, index) => digests.oldOpening(opening.slice(0, index + 1)));
-    const openings = [...(beginning === undefined ? [] : [digests.opening(beginning)]), ...old].filter(
-      (digest) => this.#hasOpening.get(digest) !== undefined,
-    );
+    const known = beginning === undefined ? undefined : digests.opening(beginning);
+    const openingDigest = known && this.#hasOpening.get(known) !== undefined ? known : undefined;
     return ({ name, role, digest, origins }) =>
       (isOfSession && this.has(digests.message(sessionId, name))) ||
       this.#hasCopy(digests, origins, digest) ||
-      (role !== "system" && openings.some((one) => this.has(digests.content(one, digest()))));
+      (role !== "system" && openingDigest !== undefined && this.has(digests.content(openingDigest, digest())));
   }
 
   /** True if a message with this content and one of these origins was forgotten, in any session. */

@@ -109,8 +109,10 @@ function checkApplied(client: Database.Database, path: string, known: readonly M
       throw new StoreError("FORMAT_UNSUPPORTED", { path, reason });
     }
     if (hash !== expected.hash || Number(created_at) !== expected.folderMillis) {
-      const reason = `its migration ${index + 1} is not the one this version carries: one of the two was edited`;
-      throw new StoreError("FORMAT_UNSUPPORTED", { path, reason });
+      const reason = "another version has written it, in a format of its own";
+      const hint =
+        "Move the file away, and import the transcripts again: `coppice watch --once`, or `coppice import <path>`. The file was not changed.";
+      throw Object.assign(new StoreError("FORMAT_UNSUPPORTED", { path, reason }), { hint });
     }
   });
   return applied.length;

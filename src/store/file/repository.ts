@@ -1,7 +1,6 @@
 import { getTableName } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { DamageError } from "../../core/damage.ts";
-import { NO_CHECKSUM } from "../sql/checksum.ts";
 import type { RowCheck } from "../sql/row-check.ts";
 import { columns, type StatementTag } from "../sql/statement.ts";
 import type { StoreDatabase } from "./open.ts";
@@ -43,12 +42,7 @@ export abstract class Repository {
   }
 }
 
-/**
- * Yields rows of a table as the driver reads them, to move them. A row without a checksum has NULL there, as stores of all versions
- * send it.
- *
- * @throws {DamageError} if one is damaged.
- */
+/** Yields rows of a table as the driver reads them, to move them. @throws {DamageError} if one is damaged. */
 export function* rawRows(
   { statement }: StoreDatabase,
   table: SQLiteTable,
@@ -60,7 +54,6 @@ export function* rawRows(
   for (const row of rows.iterate(values)) {
     const damage = whole.damageOf(row);
     if (damage !== undefined) throw new DamageError(damage);
-    if (row.checksum === NO_CHECKSUM) row.checksum = null;
     yield row;
   }
 }
@@ -82,26 +75,6 @@ export function rawInsert(
   return (row) => {
     const sealed = { ...row };
     if (sealed.checksum === undefined) whole.seal(sealed);
-    else if (sealed.checksum === null) sealed.checksum = NO_CHECKSUM;
     return insert.run(sealed).changes;
   };
-}
-
-/** Writes checksums for rows that an older version has written. Check the rows before. @param condition  SQL with `values`. */
-export function sealOldRows(
-  { statement }: StoreDatabase,
-  table: SQLiteTable,
-  condition: string,
-  ...values: readonly string[]
-): void {
-  const whole = columns(table);
-  const name = getTableName(table);
-  const rows = statement<string[], Record<string, unknown>>`
-    SELECT rowid AS rowid, ${String(whole)} FROM ${name} WHERE ${condition} AND checksum = ${NO_CHECKSUM}`;
-  const write = statement<{ rowid: number; checksum: number }>`
-    UPDATE ${name} SET checksum = @checksum WHERE rowid = @rowid`;
-  for (const row of rows.all(...values)) {
-    whole.seal(row);
-    write.run(row as { rowid: number; checksum: number });
-  }
 }

@@ -28,7 +28,6 @@ import { ForgottenMessages } from "../facts/tombstones.ts";
 import { isCode } from "../file/connect.ts";
 import type { RawValues } from "../file/repository.ts";
 import type { Repositories } from "../repositories.ts";
-import { NO_CHECKSUM } from "../sql/checksum.ts";
 import { columns } from "../sql/statement.ts";
 import { decodeValue } from "../sql/stored-value.ts";
 import { type Changeable, changeableIn, mergedOf, putChangeable } from "./changeable.ts";
@@ -336,7 +335,6 @@ class SessionWriter {
     return { parentId: given.row.id, embedderId: this.#embedderOf(given.row) };
   }
 
-  /** Earlier versions wrote an older embedder for a message that has no vector of the embedder in use. */
   #embedderOf({ id, embedderId, embedding, vectorCrc }: FactTables["messages"]): string | null {
     if (embedderId === this.#origin.embedderId) return embedderId;
     if (embedding == null && vectorCrc === undefined) return null;
@@ -453,9 +451,9 @@ class SessionWriter {
       for (const id of sessions.withBranches(this.#sessionId)) {
         sessions.byId(id);
         let count = 0;
-        for (const { message, digest, isSealed } of messages.each(id, invalid)) {
+        for (const { message, digest } of messages.each(id, invalid)) {
           if (!digestOf(message).equals(digest)) invalid(`message ${message.id} is not what was appended`);
-          if (isSealed && localEmbedder !== undefined && messages.rightVector(message, localEmbedder) !== undefined)
+          if (localEmbedder !== undefined && messages.rightVector(message, localEmbedder) !== undefined)
             invalid(otherVector(message.id));
           count += 1;
         }
@@ -579,7 +577,7 @@ function checkedRow({ table, row }: FactRow): RawValues {
   const known = Object.fromEntries(wanted.map(([key]) => [key, values[key] ?? null]));
   if (table === "undoneUnions") assertUndone(known);
   if (table === "messages" || table === "unions" || table === "undoneUnions") return known;
-  const damage = columns(found.table).damageOf({ ...known, checksum: known.checksum ?? NO_CHECKSUM });
+  const damage = own.includes("checksum") ? undefined : columns(found.table).damageOf(known);
   if (damage !== undefined) invalid(damage);
   if (table === "entries" || table === "items") assertDecodes(known);
   if (table === "sessions") assertSettings(known);

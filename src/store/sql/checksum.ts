@@ -1,8 +1,5 @@
 import { crc32 } from "node:zlib";
 
-/** Instead of a checksum in rows of older versions, which wrote none. NULL is damage. */
-export const NO_CHECKSUM = -1;
-
 /** Up to this length, the loop is faster than a call of zlib. */
 const SHORT_BYTES_MAX = 64;
 

@@ -47,7 +47,7 @@ const vector = customType<{ data: Float32Array; driverData: Buffer }>({
   },
 });
 
-/** One byte a number: see vector/codec.ts. In rows of older versions, like `vector`. */
+/** One byte a number: see vector/codec.ts. */
 const embedding = customType<{ data: Float32Array; driverData: Buffer }>({
   dataType: () => "blob",
   toDriver: encodeEmbedding,
@@ -57,8 +57,8 @@ const embedding = customType<{ data: Float32Array; driverData: Buffer }>({
   },
 });
 
-/** The CRC-32 of the row's other columns, or -1 in rows of older versions: see checksum.ts. */
-const checksum = () => integer("checksum");
+/** The CRC-32 of the row's other columns: see checksum.ts. */
+const checksum = () => integer("checksum").notNull();
 
 const json = customType<{ data: unknown; driverData: string }>({
   dataType: () => "text",
@@ -423,7 +423,7 @@ export const clusters = sqliteTable(
     turnLast: integer("turn_last").notNull(),
     atMsLast: integer("last_at_ms").notNull(),
     speakers: json("speakers").$type<Speech[]>().notNull(),
-    // The title, in words of the messages. Older versions wrote four words.
+    // The title, in words of the messages.
     label: text("label").notNull(),
     // NULL while the cluster is open.
     settledAt: integer("settled_at"),
@@ -485,7 +485,6 @@ export const themes = sqliteTable(
  * Text is never edited.
  *
  * - `cluster`: what a model said of the steps that the cluster held at the log position, without those that an earlier row covers.
- * - `theme`: the same of a whole theme. Only older versions wrote such rows.
  * - `flat`, `sandwich`: the one summary of such a context. Its newest finished row counts. A `due` row is a span that `compact`
  *   wants summarized.
  */
@@ -494,7 +493,7 @@ export const summaries = sqliteTable(
   {
     id: integer("id").primaryKey({ autoIncrement: true }),
     sessionId: sessionId(),
-    level: text("level").$type<"cluster" | "theme" | "overview" | SpanStrategy>().notNull(),
+    level: text("level").$type<"cluster" | "overview" | SpanStrategy>().notNull(),
     // The two numbers of the handle: the root and a log position, or the ids of the span's first and last message.
     rootId: integer("root_id").notNull(),
     logPosition: integer("log_position").notNull(),
@@ -652,10 +651,7 @@ export const storeSettings = sqliteTable("store_settings", {
   checksum: checksum(),
 });
 
-/**
- * The tables whose rows have checksums, with the columns that are not covered because they often change. A later version
- * must add its new columns, because the checksums of older rows do not cover them.
- */
+/** The tables whose rows have checksums, with the columns that are not covered because they often change. */
 export const UNSEALED: ReadonlyMap<SQLiteTable, readonly string[]> = new Map<SQLiteTable, readonly string[]>([
   [sessions, ["frontierVersion"]],
   [messages, ["parentId", "embedding", "embedderId", "storedText"]],
@@ -676,10 +672,4 @@ export const UNSEALED: ReadonlyMap<SQLiteTable, readonly string[]> = new Map<SQL
   [storeSettings, []],
   [generations, ["createdAtMs", "rewriteCount"]],
   [summaries, ["claimedUntilMs"]],
-]);
-
-/** The columns that checksums of an older version do not cover. Such a checksum is right, too. Rows move between stores with it. */
-export const UNSEALED_BEFORE: ReadonlyMap<SQLiteTable, readonly string[]> = new Map<SQLiteTable, readonly string[]>([
-  [sessions, ["parentSessionId", "graduatedSeq", "evictedSeq", "frontierVersion", "supersededAtMs", "rewindNumber"]],
-  [summaries, ["rootId", "logPosition", "claimedUntilMs", "shownFrom", "shownUntil"]],
 ]);

@@ -2,8 +2,8 @@ import type Database from "better-sqlite3";
 import { Column, getTableColumns, getTableName } from "drizzle-orm";
 import { getTableConfig, type SQLiteTable } from "drizzle-orm/sqlite-core";
 import { DamageError } from "../../core/damage.ts";
-import { checksumOf, NO_CHECKSUM } from "./checksum.ts";
-import { UNSEALED, UNSEALED_BEFORE } from "./schema.ts";
+import { checksumOf } from "./checksum.ts";
+import { UNSEALED } from "./schema.ts";
 
 /** Positional parameters as a tuple, or named ones as an object. */
 type Parameters = readonly unknown[] | object;
@@ -112,21 +112,16 @@ export class Columns<Row> {
   readonly #coded: readonly NamedColumn[];
   /** The columns that the checksum covers, sorted by name. */
   readonly #sealed: readonly string[] | undefined;
-  /** The columns that the checksums of older versions cover, if they are others. */
-  readonly #sealedBefore: readonly string[] | undefined;
 
   constructor(table: SQLiteTable, keys: readonly string[], alias = "") {
     const known: Record<string, Column> = getTableColumns(table);
     const { mapFromDriverValue } = Column.prototype;
-    const sealed = (unsealed: readonly string[] | undefined): string[] =>
-      keys.filter((key) => key !== "checksum" && !unsealed?.includes(key)).sort();
-    const hasChecksum = keys.includes("checksum");
+    const unsealed = ["checksum", ...(UNSEALED.get(table) ?? [])];
     this.#table = table;
     this.#columns = keys.map((key) => [key, known[key]!]);
     this.alias = alias;
     this.#coded = this.#columns.filter(([, column]) => column.mapFromDriverValue !== mapFromDriverValue);
-    this.#sealed = hasChecksum ? sealed(UNSEALED.get(table)) : undefined;
-    this.#sealedBefore = hasChecksum && UNSEALED_BEFORE.has(table) ? sealed(UNSEALED_BEFORE.get(table)) : undefined;
+    this.#sealed = keys.includes("checksum") ? keys.filter((key) => !unsealed.includes(key)).sort() : undefined;
   }
 
   get keys(): string[] {
@@ -152,31 +147,19 @@ export class Columns<Row> {
     if (this.#sealed !== undefined) row.checksum = checksumOf(row, this.#sealed);
   }
 
-  /** Writes the checksum that all versions accept. It may cover less. */
-  sealForAll(row: Record<string, unknown>): void {
-    if (this.#sealedBefore === undefined) this.seal(row);
-    else row.checksum = checksumOf(row, this.#sealedBefore);
-  }
-
   /** Changes a row, as the driver read it, and its checksum. A damaged row stays damaged. */
   change(row: Record<string, unknown>, values: Partial<Record<keyof Row, string | number | null>>): void {
-    const isSealed = row.checksum !== NO_CHECKSUM && this.damageOf(row) === undefined;
+    const isSealed = this.damageOf(row) === undefined;
     Object.assign(row, values);
     if (isSealed) this.seal(row);
   }
 
   /** Says that a row, as the driver read it, is damaged. A row that a join did not find is not: all its values are NULL. */
   damageOf(row: Readonly<Record<string, unknown>>): string | undefined {
-    if (this.#sealed === undefined || row.checksum === NO_CHECKSUM || this.#isRight(row)) return undefined;
+    if (this.#sealed === undefined || row.checksum === checksumOf(row, this.#sealed)) return undefined;
     if (this.#columns.every(([key]) => row[key] === null)) return undefined;
     const key = row[this.#columns[0]![0]];
     return `row ${Buffer.isBuffer(key) ? key.toString("hex") : key} of ${getTableName(this.#table)} is damaged`;
-  }
-
-  #isRight(row: Readonly<Record<string, unknown>>): boolean {
-    const { checksum } = row;
-    if (checksum === checksumOf(row, this.#sealed!)) return true;
-    return this.#sealedBefore !== undefined && checksum === checksumOf(row, this.#sealedBefore);
   }
 
   /** Decodes a row in place. @throws {DamageError} if the row is damaged. */

@@ -3,10 +3,10 @@ import { expect, test } from "vitest";
 import { firingOf, type HookEvent } from "../../../src/hooks/firing.ts";
 import { isOffAt } from "../../../src/hooks/hook-switch.ts";
 import type { MessageInput } from "../../../src/index.ts";
-import { QUICK_COLUMNS, QUICK_COLUMNS_BEFORE } from "../../../src/store/quick-reader.ts";
+import { QUICK_COLUMNS } from "../../../src/store/quick-reader.ts";
 import * as schema from "../../../src/store/sql/schema.ts";
 import { sayingOf, storeOf } from "../../support/hooks.ts";
-import { inDatabase } from "../../support/rows.ts";
+import { inDatabase, inSealed } from "../../support/rows.ts";
 import { assistant, user } from "../../support/said.ts";
 import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
 
@@ -17,7 +17,7 @@ const DECIDED = assistant("We decided on eu-north-1 for the parcel service.");
 /** What importers store with a session. */
 function describeSession(path: string, id: string, metadata: object, parent: string | null = null): void {
   const sql = "UPDATE sessions SET checksum = -1, metadata = ?, parent_session_id = ? WHERE id = ?";
-  inDatabase(path, (database) => database.prepare(sql).run(JSON.stringify(metadata), parent, id));
+  inSealed(path, (database) => database.prepare(sql).run(JSON.stringify(metadata), parent, id));
 }
 
 function saidAt(path: string, event: HookEvent, input: Readonly<Record<string, string>>): string {
@@ -111,19 +111,8 @@ test("a long line is cut", () => {
 test("a damaged message does not hide the others", () => {
   const path = storeOf({ bergen: [ASKED, DECIDED, user("Thank you for the parcel service.")] });
   const sql = 'UPDATE messages SET parts = \'[{"type":"text",\', checksum = -1 WHERE seq = 2';
-  inDatabase(path, (database) => database.prepare(sql).run());
+  inSealed(path, (database) => database.prepare(sql).run());
   expect(saidAt(path, "session-start", {})).toContain("eu-north-1");
-});
-
-test("rows without a checksum are told of a file of an older format, and are damage in others", () => {
-  const path = storeOf({ bergen: [ASKED, DECIDED] });
-  const toldOf = (format: number): boolean => {
-    inDatabase(path, (database) => database.pragma(`user_version = ${format}`));
-    return saidAt(path, "session-start", {}).includes("eu-north-1");
-  };
-  const format = inDatabase(path, (database) => database.pragma("user_version", { simple: true })) as number;
-  inDatabase(path, (database) => database.exec("UPDATE messages SET checksum = NULL"));
-  expect([toldOf(21), toldOf(format)]).toEqual([true, false]);
 });
 
 test.each<[what: string, sql: string, told?: RegExp]>([
@@ -153,16 +142,11 @@ test("hooks tell of no cluster whose title is damaged", () => {
 });
 
 test("the columns that hooks compare are those that checksums cover", () => {
-  const { clusters, messages, sessions, storeSettings, UNSEALED, UNSEALED_BEFORE } = schema;
+  const { clusters, messages, sessions, storeSettings, UNSEALED } = schema;
   for (const [name, table] of Object.entries({ sessions, messages, clusters, storeSettings })) {
-    for (const [given, unsealed] of [
-      [QUICK_COLUMNS, UNSEALED.get(table)],
-      [QUICK_COLUMNS_BEFORE, UNSEALED_BEFORE.get(table)],
-    ] as const) {
-      const columns = Object.keys(getTableColumns(table)).sort();
-      const sealed = columns.filter((key) => !["checksum", ...(unsealed ?? [])].includes(key));
-      expect((given as Record<string, string>)[name]?.split(" "), name).toEqual(unsealed && sealed);
-    }
+    const unsealed = ["checksum", ...UNSEALED.get(table)!];
+    const sealed = Object.keys(getTableColumns(table)).filter((key) => !unsealed.includes(key));
+    expect((QUICK_COLUMNS as Record<string, string>)[name]?.split(" "), name).toEqual(sealed.sort());
   }
 });
 

@@ -8,7 +8,6 @@ import { Upkeep } from "../../../src/session/upkeep.ts";
 import { refused, scriptedEmbedder } from "../../support/scripted-embedder.ts";
 import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
 import { temporaryStore } from "../../support/temporary-store.ts";
-import { user } from "../importers/claude-code/lines.ts";
 import { fileOf, jsonLines, textsOf } from "../importers/read.ts";
 
 let store: Store;
@@ -158,24 +157,4 @@ test("characters that the name of a project may not have are removed from the na
     expect({ newCount, warnings }).toEqual({ newCount: 1, warnings: [] });
     expect(store.resume(session).info().project).toBe(name);
   }
-});
-
-test("what an older version imported without marks is known, and stays as it is", async () => {
-  const text = "<ide_opened_file>The user opened a.md.</ide_opened_file>\nLook at it.";
-  const about = { sessionId: "old", cwd: "/srv/web", version: "2.1.330", isSidechain: false };
-  const lines = [
-    user("u", text, { ...about, parentUuid: null, timestamp: "2026-11-01T00:00:00Z" }),
-    user("v", "And now?", { ...about, parentUuid: "u", timestamp: "2026-11-01T00:01:00Z" }),
-  ];
-  const old = internalsOf(store).intake.session({ source: "claude-code", externalId: "old" });
-  old.append({ id: "u", role: "user", content: text, createdAt: "2026-11-01T00:00:00Z" });
-  expect(await read(lines)).toMatchObject({ newCount: 1, knownCount: 1, warnings: [] });
-  expect(old.messages()).toMatchObject([{ parts: [{ text }] }, { parts: [{ text: "And now?" }] }]);
-  store.forget(old.id);
-  store.restore(old.id);
-  expect(await read(lines)).toMatchObject({ newCount: 2, warnings: [] });
-  expect(store.resume(store.sessions()[0]!.id).messages()[0]).toMatchObject({
-    text: "Look at it.",
-    parts: [{ injected: true }, { text: "Look at it." }],
-  });
 });

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { chunksOf } from "../../../src/importers/files.ts";
 import type { ImportEvent, Importer } from "../../../src/importers/importer.ts";
-import { IMPORTERS, openImport } from "../../../src/importers/registry.ts";
+import { openImport } from "../../../src/importers/registry.ts";
 import { type ImportResult, importFiles } from "../../../src/imports/import-files.ts";
 import { ImportRun } from "../../../src/imports/import-run.ts";
 import type { MessageInput, Store } from "../../../src/index.ts";
@@ -221,54 +221,6 @@ test("a rewind after which nobody said anything takes the messages from the path
   expect(idsOf(store)).toEqual(["u1", "u4"]);
   await grow(...gone, record("u4"), { $rewindTo: "u1" });
   expect(idsOf(store)).toEqual([]);
-});
-
-describe("a store in which an older version made a session of each path", () => {
-  /** What older versions read: each path is a session. */
-  function older(name: string): Importer {
-    const importer = IMPORTERS.find((one) => one.name === name)!;
-    return {
-      ...importer,
-      async *read(file) {
-        for await (const event of importer.read(file)) {
-          if (event.kind === "session") delete event.session.pathOf;
-          if (event.kind !== "head") yield event;
-        }
-      },
-    };
-  }
-
-  async function importedAsBefore(...said: Said[]) {
-    const scene = transcript();
-    const path = scene.write(...said);
-    const run = new ImportRun(scene.store, { importers: [older("claude-code")] });
-    await run.read({ path, chunks: chunksOf(path), isFinished: true });
-    return scene;
-  }
-
-  test("keeps them, gets what continues them, and nothing twice", async () => {
-    const { store, path, grow } = await importedAsBefore(...EDITED);
-    expect(idsOf(store)).toEqual(["u1", "a1", "u2", "a2"]);
-    expect(idsOf(store, "s/fork-u3")).toEqual(["u3", "a3"]);
-    expect(await bring(store, path)).toMatchObject({ newCount: 0, knownCount: 6, sessionCount: 2 });
-    expect(await grow(...FORKED_AGAIN, ["user", "u6", "a2"])).toMatchObject({
-      newCount: 4,
-      knownCount: 6,
-      sessionCount: 2,
-    });
-    expect(idsOf(store)).toEqual(["u1", "a1", "u2", "a2", "u6"]);
-    expect(idsOf(store, "s/fork-u3")).toEqual(["u3", "a3", "u5"]);
-    expect(branchesOf(store, "s/fork-u3")).toEqual([{ afterSeq: 1, messageCount: 2, isUndoable: false }]);
-    expect(store.stats().messageCount).toBe(10);
-    expect(await bring(store, path)).toMatchObject({ newCount: 0, knownCount: 10 });
-  });
-
-  test("keeps a forgotten one forgotten", async () => {
-    const { store, path } = await importedAsBefore(...EDITED);
-    store.forget("s/fork-u3");
-    expect(await bring(store, path)).toMatchObject({ newCount: 0, knownCount: 4, forgottenCount: 2 });
-    expect(idsOf(store)).toEqual(["u1", "a1", "u2", "a2"]);
-  });
 });
 
 describe("a forgotten session", () => {

@@ -48,7 +48,7 @@ describe("append", () => {
         .all(),
     );
     expect(rows).toEqual([
-      ["Why did the deploy fail?", 389, "hashing-v1-384", 10, "pieces-1", 1],
+      ["Why did the deploy fail?", 388, "hashing-v1-384", 10, "pieces-1", 1],
       ["?!", null, null, 5, "pieces-1", 1],
       ["", null, null, 4, "pieces-1", 1],
     ]);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { type Embedder, type EmbedRequest, type Store, StoreError } from "../../../src/index.ts";
 import { hashingEmbedder } from "../../../src/models/hashing-embedder.ts";
 import { letterEmbedder, remoteLetters, renamedEmbedder } from "../../support/other-embedders.ts";
-import { allRows, inDatabase } from "../../support/rows.ts";
+import { allRows, inDatabase, inSealed } from "../../support/rows.ts";
 import { talk, user } from "../../support/said.ts";
 import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
 import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
@@ -143,7 +143,7 @@ describe("a store that is embedded again", () => {
     const store = talked(path);
     const { position } = store.query("SELECT id AS position FROM unions WHERE kind = 'join' LIMIT 1")[0]!;
     await store.reembed({ embedder: letterEmbedder });
-    inDatabase(path, (database) => database.exec(`UPDATE unions SET root = 999, checksum = -1 WHERE id = ${position}`));
+    inSealed(path, (database) => database.exec(`UPDATE unions SET root = 999, checksum = -1 WHERE id = ${position}`));
     const { ok, problems } = store.verify();
     expect(ok).toBe(false);
     expect(problems.map(({ text, rebuildable }) => [text, rebuildable])).toEqual([

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Store } from "../../../src/index.ts";
-import { inDatabase } from "../../support/rows.ts";
+import { inSealed } from "../../support/rows.ts";
 import { user } from "../../support/said.ts";
 import { timedStore } from "../../support/timed-store.ts";
 
@@ -49,7 +49,7 @@ test("a project with a damaged cluster is left alone, and the others are placed"
   const resting = store.upkeep({ signal: controller.signal });
   controller.abort(new Error("one session rests"));
   await expect(resting).rejects.toThrow("one session rests");
-  inDatabase(store.path, (database) => database.exec("UPDATE clusters SET centroid_sum = 'no vector', checksum = -1"));
+  inSealed(store.path, (database) => database.exec("UPDATE clusters SET centroid_sum = 'no vector', checksum = -1"));
   await store.upkeep();
   expect(store.query("SELECT session_id, subject_parent_id IS NULL AS waits FROM clusters ORDER BY 1")).toEqual([
     { session_id: "api", waits: 1 },

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { coordinateEmbedder } from "../../../scripts/bench/index-fuzz/store.ts";
 import { type RecallHit, type RecallOptions, type RecallQuery, type Store, StoreError } from "../../../src/index.ts";
 import { indexAll } from "../../support/full-text.ts";
-import { inDatabase } from "../../support/rows.ts";
+import { inSealed } from "../../support/rows.ts";
 import { assistant, calls, results, user } from "../../support/said.ts";
 import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
 
@@ -388,7 +388,7 @@ describe("a query's vector", () => {
 
 test("a message whose role is damaged is named in a typed error", async () => {
   const { path } = harbor();
-  inDatabase(path, (database) => {
+  inSealed(path, (database) => {
     database.pragma("ignore_check_constraints = ON");
     database.exec("UPDATE messages SET role = 'usar', checksum = -1 WHERE id = 1");
   });

@@ -4,7 +4,7 @@ import { KEY_CHARS_MAX, NAMESPACE_ELEMENTS_MAX } from "../../../src/core/limits.
 import type { ItemFilter } from "../../../src/index.ts";
 import { runs } from "../../support/effort.ts";
 import { nastyJson, nastyText } from "../../support/message-arbitraries.ts";
-import { inDatabase } from "../../support/rows.ts";
+import { inDatabase, inSealed } from "../../support/rows.ts";
 import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
 
 const element = nastyText.filter((text) => text.isWellFormed() && text.length <= KEY_CHARS_MAX);
@@ -204,7 +204,7 @@ test("verify counts items, and names a damaged one, which is refused when it is 
   store.items.put(["n"], "k", "sound");
   store.items.put(["n"], "long", "long ".repeat(5_000));
   expect(store.verify()).toMatchObject({ ok: true, itemCount: 2 });
-  inDatabase(path, (database) => database.exec("UPDATE items SET value = x'00', checksum = -1 WHERE key = 'long'"));
+  inSealed(path, (database) => database.exec("UPDATE items SET value = x'00', checksum = -1 WHERE key = 'long'"));
   expect(() => store.items.get(["n"], "long")).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
   inDatabase(path, (database) => database.exec("UPDATE items SET key = 'other' WHERE key = 'k'"));
   expect(() => store.items.get(["n"], "other")).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));

@@ -1,7 +1,5 @@
-import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { type MessageInput, openStore } from "../../../src/index.ts";
-import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
 
 const output = Array.from({ length: 6_000 }, (_, index) => `row ${index} of the table is in order`).join("\n");
 
@@ -53,25 +51,4 @@ test("its bytes stay as they are until the frontier moves, and then it may becom
   expect(moves).toBe(1);
   expect(lengthOfResult()).toBeLessThan(hotLength / 2);
   store.close();
-});
-
-test("a session that an earlier version made has the defaults, also where that version is still writing to it", () => {
-  const path = temporaryPath();
-  const session = openedStore(path).session("s1", { hotTokensMax: 1_000_000 });
-  session.append({ role: "user", content: "Show me the table." });
-  session.append(ask("c1", output));
-  session.render();
-  const other = new Database(path);
-  other.exec(
-    "UPDATE sessions SET checksum = -1, settings = json_remove(settings, '$.oldMessageTokensMax', '$.messageTokensMax')",
-  );
-  other.close();
-  for (const rendered of [
-    session.render({ tokensMax: 500_000 }),
-    openedStore(path).session("s1").render({ tokensMax: 500_000 }),
-  ]) {
-    expect(rendered.sources.at(-1)!.how).toBe("shortened");
-    expect(rendered.tokenCount).toBeGreaterThan(8_000);
-    expect(rendered.tokenCount).toBeLessThan(10_100);
-  }
 });

@@ -6,6 +6,8 @@ import { visibleSession, writableSession } from "../../../src/session/aids/visib
 import { WRITE_TERMS } from "../../../src/session/moving/moved-rows.ts";
 import { internalsOf } from "../../../src/session/opened-store.ts";
 import { sessionRows } from "../../../src/store/moves/session-rows.ts";
+import { sessions } from "../../../src/store/sql/schema.ts";
+import { columns } from "../../../src/store/sql/statement.ts";
 import { talk, user } from "../../support/said.ts";
 import { temporaryStore } from "../../support/temporary-store.ts";
 
@@ -175,8 +177,10 @@ test("what moves to another store has the name of its project, and brings no fol
   other.renameProject("shop", "/here/shop", { merge: true });
   expect(internalsOf(other).writeRows(longer, WRITE_TERMS)).toMatchObject({ outcome: "continued", newCount: 1 });
   expect(other.resume("work").project).toBe("/here/shop");
-  // Rows of an older version or of somebody else may name a folder. It is not one of this machine.
-  for (const fact of facts) if (fact.table === "sessions") Object.assign(fact.row, { project: WORK, checksum: null });
+  // Rows of somebody else may name a folder. It is not one of this machine.
+  for (const fact of facts) {
+    if (fact.table === "sessions") columns(sessions).change(fact.row as Record<string, unknown>, { project: WORK });
+  }
   const hostile = temporaryStore();
   expect(write(hostile)).toMatchObject({ outcome: "new" });
   expect(hostile.resume("work").project).toBe("shop");

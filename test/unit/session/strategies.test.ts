@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { unaccountedCount } from "../../../scripts/eval/context-checks.ts";
 import type { MessageInput, Session, SessionOptions, Store } from "../../../src/index.ts";
 import { quarterCounter } from "../../support/render-model.ts";
-import { inDatabase } from "../../support/rows.ts";
+import { inSealed } from "../../support/rows.ts";
 import { calls, results } from "../../support/said.ts";
 import { type Behavior, type ScriptedSummarizer, scriptedSummarizer } from "../../support/scripted-summarizer.ts";
 import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
@@ -215,22 +215,6 @@ describe("the strategy", () => {
     expect(shape(openedStore(path, { tokenCounter: quarterCounter }).resume("s"))).toEqual(["span:1@5", 5, 6, 7]);
   });
 
-  test("is the default's for a session that was made before there was a choice", () => {
-    const { path, store, session } = opened({});
-    session.append(hundreds(3));
-    store.close();
-    inDatabase(path, (database) => database.exec("UPDATE sessions SET checksum = -1, settings = '{\"hotSize\":9}'"));
-    const reopened = openedStore(path, { tokenCounter: quarterCounter });
-    expect(reopened.resume("s").render().tokenCount).toBe(300);
-    expect(reopened.session("s", { overlap: 2 }).compact()).toEqual({
-      compacted: false,
-      reason: "nothing_to_compress",
-    });
-    expect(
-      reopened.query("SELECT settings ->> 'strategy' AS strategy, settings ->> 'hotSize' AS hot FROM sessions"),
-    ).toEqual([{ strategy: "union-find", hot: 9 }]);
-  });
-
   test("is refused where there is none of that name, and where it takes no query", () => {
     const { session } = opened({});
     session.append({ role: "user", content: "Which region?" });
@@ -422,7 +406,7 @@ describe("a summary of a stretch", () => {
       session.append(hundreds(8));
       await session.resolveDirty();
       expect(store.verify()).toMatchObject({ ok: true });
-      inDatabase(path, (database) => database.exec(`UPDATE summaries SET checksum = -1, ${change}`));
+      inSealed(path, (database) => database.exec(`UPDATE summaries SET checksum = -1, ${change}`));
       expect(store.verify().problems).toEqual([
         { sessionId: "s", text: "summary 2 does not match the messages that it names", rebuildable: true },
       ]);

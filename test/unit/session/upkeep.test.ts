@@ -16,7 +16,7 @@ import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { coordinateEmbedder } from "../../../scripts/bench/index-fuzz/store.ts";
 import { type Finding, openStore, type Session, type Store } from "../../../src/index.ts";
-import { inDatabase } from "../../support/rows.ts";
+import { inDatabase, inSealed } from "../../support/rows.ts";
 import { user } from "../../support/said.ts";
 import { openedStore, temporaryFolder, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
 
@@ -218,7 +218,7 @@ test("a store that is opened by a link has its index where it is itself, so that
 
 test("with a damaged centroid other sessions go on, and the doctor says that, and all else", async () => {
   const { store } = filled();
-  inDatabase(store.path, (database) =>
+  inSealed(store.path, (database) =>
     database.exec("UPDATE clusters SET centroid_sum = 'no vector', checksum = -1 WHERE root_id = 5"),
   );
   const other = store.session("new");

@@ -6,7 +6,7 @@ import type { PartInput, Session, Store } from "../../../src/index.ts";
 import { internalsOf } from "../../../src/session/opened-store.ts";
 import { acts, edits, fails, runs } from "../../support/acts.ts";
 import { processorMsSince } from "../../support/processor-time.ts";
-import { inDatabase } from "../../support/rows.ts";
+import { inDatabase, inSealed } from "../../support/rows.ts";
 import { user } from "../../support/said.ts";
 import { openedStore, temporaryFolder, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
 
@@ -134,10 +134,10 @@ test("a store of before is read by upkeep, and answers meanwhile come from its n
 
 test("rows that were made by older rules are made again", async () => {
   const path = await notedStore();
-  inDatabase(path, (database) => {
+  inSealed(path, (database) => {
     database.exec("UPDATE actions SET outcome = 'unknown', error = NULL, checksum = -1");
     database.exec(
-      "UPDATE store_settings SET value = json_extract(value, '$.id'), checksum = -1 WHERE name = 'noted_to'",
+      "UPDATE store_settings SET value = json_set(value, '$.rules', -1), checksum = -1 WHERE name = 'noted_to'",
     );
   });
   const later = openedStore(path);

@@ -4,7 +4,7 @@ import { estimatingTokenCounter } from "../../../src/core/tokens.ts";
 import { TITLES } from "../../../src/models/title.ts";
 import { openDatabase } from "../../../src/store/file/open.ts";
 import { makeRepositories, type Repositories } from "../../../src/store/repositories.ts";
-import { inDatabase } from "../../support/rows.ts";
+import { inSealed } from "../../support/rows.ts";
 import { user } from "../../support/said.ts";
 import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
 
@@ -55,7 +55,7 @@ describe("centroids", () => {
   test("are left out where they are not finite", () => {
     const { path, centroids } = filled();
     const sum = Buffer.from(Float32Array.of(Number.NaN, 1).buffer);
-    inDatabase(path, (database) =>
+    inSealed(path, (database) =>
       database.prepare("UPDATE clusters SET centroid_sum = ?, checksum = -1 WHERE root_id = 1").run(sum),
     );
     expect([...centroids.everyCentroid()]).toEqual([SECOND]);
@@ -64,7 +64,7 @@ describe("centroids", () => {
 
   test("of another length are damage", () => {
     const { path, centroids } = filled();
-    inDatabase(path, (database) =>
+    inSealed(path, (database) =>
       database.exec("UPDATE clusters SET centroid_sum = x'00', checksum = -1 WHERE root_id = 1"),
     );
     expect(() => [...centroids.centroids([1])]).toThrow("the centroid of cluster 1 is not a row of 2 4-byte numbers");

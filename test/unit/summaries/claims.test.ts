@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { ResolveEvent, Session, Store, Summarizer } from "../../../src/index.ts";
 import { renamedEmbedder } from "../../support/other-embedders.ts";
-import { inDatabase } from "../../support/rows.ts";
+import { inDatabase, inSealed } from "../../support/rows.ts";
 import { talk } from "../../support/said.ts";
 import {
   type Behavior,
@@ -142,7 +142,7 @@ describe("while one store is at a summary, another", () => {
   test("takes it over at once if the process is dead", async () => {
     const { place, mary, resolving } = await underWay(["slow"]);
     const { pid } = spawnSync(process.execPath, ["--version"]);
-    inDatabase(place.path, (database) => {
+    inSealed(place.path, (database) => {
       const claimant = database.prepare("SELECT claimant FROM summaries").pluck().get() as string;
       const dead = claimant.replace(` ${process.pid} `, ` ${pid} `);
       database.prepare("UPDATE summaries SET claimant = ?, checksum = -1").run(dead);

@@ -1,13 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { DamageError } from "../../../src/core/damage.ts";
 import { StoreError } from "../../../src/core/errors.ts";
-import {
-  decodeEmbedding,
-  decodeVector,
-  encodeEmbedding,
-  encodeVector,
-  isOldEmbedding,
-} from "../../../src/vector/codec.ts";
+import { decodeEmbedding, decodeVector, encodeEmbedding, encodeVector } from "../../../src/vector/codec.ts";
 import { cosine, squaredLength } from "../../../src/vector/vector.ts";
 
 describe("encodeVector", () => {
@@ -66,8 +60,7 @@ describe("encodeEmbedding", () => {
       const bytes = encodeEmbedding(vector);
       const decoded = decodeEmbedding(bytes);
       expect(decoded).toHaveLength(dimension);
-      expect(isOldEmbedding(bytes)).toBe(false);
-      expect(bytes.length).toBeLessThanOrEqual(dimension + 6);
+      expect(bytes).toHaveLength(dimension + 4);
       expect(squaredLength(decoded)).toBeCloseTo(squaredLength(vector), 4);
       expect(cosine(decoded, vector)).toBeGreaterThan(0.9999);
     },
@@ -89,10 +82,6 @@ describe("encodeEmbedding", () => {
 });
 
 describe("decodeEmbedding", () => {
-  test("reads the vectors of older versions", () => {
-    expect([...decodeEmbedding(encodeVector(Float32Array.of(1, -2.5)))]).toEqual([1, -2.5]);
-  });
-
   test("copies: the driver may use its buffer again", () => {
     const bytes = encodeEmbedding(Float32Array.of(1, 0.5));
     const vector = decodeEmbedding(bytes);
@@ -100,7 +89,7 @@ describe("decodeEmbedding", () => {
     expect(vector[0]).toBeGreaterThan(0.9);
   });
 
-  test.each([1, 2, 5])("refuses %i bytes", (byteLength) => {
+  test.each([0, 1, 4])("refuses %i bytes", (byteLength) => {
     expect(() => decodeEmbedding(new Uint8Array(byteLength).fill(2))).toThrow(DamageError);
   });
 });
