@@ -4,13 +4,11 @@ import { BUDGETS } from "./experiment/budgets.ts";
 import { codingSessions, type RenderOutcome } from "./experiment/coding.ts";
 import { CODING_MEASURES } from "./experiment/contents.ts";
 import { measureFigures, percent, tableOf, tokenFigures } from "./experiment/figures.ts";
-import { libraryBefore } from "./experiment/library-before.ts";
 import { RECORDED_MEASURES, recordings } from "./experiment/recorded.ts";
 import { reportOf } from "./experiment/report.ts";
 import { experimentSummarizer } from "./experiment/summarize.ts";
 import { TALK_MEASURES, talkProjects } from "./experiment/talk.ts";
 import type { Task, TaskResult } from "./experiment/tasks.ts";
-import { inFolder } from "./folder.ts";
 import { mean } from "./measures.ts";
 import { inParallel } from "./parallel.ts";
 import { figuresOf, sumOf } from "./replay.ts";
@@ -71,30 +69,26 @@ export async function evaluateExperiment(dataFolder: string, { quick }: { quick:
   const { id, isLocal } = experimentSummarizer();
   if (isLocal !== true)
     console.error(`Summaries are made by ${id}, because there is a key. This costs thousands of calls.`);
-  let results: TaskResult[] = [];
-  await inFolder(async (folder) => {
-    const before = libraryBefore(folder);
-    results = await inParallel<Task, TaskResult>(new URL("experiment/tasks.ts", import.meta.url), [
-      ...talkProjects(dataFolder).map((project): Task => {
-        return { kind: "talk", dataFolder, project, every: every.questions, libraryBefore: before };
-      }),
-      ...codingSessions(dataFolder).map((sid): Task => {
-        return { kind: "coding", dataFolder, sid, every: every.cuts, libraryBefore: before };
-      }),
-      ...recordings(dataFolder).map((name): Task => ({ kind: "recorded", dataFolder, name, every: every.questions })),
-      ...(readThreads(dataFolder, 1).length > 0 ? [{ kind: "summaries", name: "threads", dataFolder } as const] : []),
-      { kind: "summaries", name: "generated", dataFolder: undefined },
-      ...Array.from({ length: REPLAY_PIECES }, (_, from): Task => {
-        return {
-          kind: "replay",
-          dataFolder,
-          strategy: "union-find",
-          from: from * every.replays,
-          every: REPLAY_PIECES * every.replays,
-        };
-      }),
-    ]);
-  });
+  const results = await inParallel<Task, TaskResult>(new URL("experiment/tasks.ts", import.meta.url), [
+    ...talkProjects(dataFolder).map((project): Task => {
+      return { kind: "talk", dataFolder, project, every: every.questions };
+    }),
+    ...codingSessions(dataFolder).map((sid): Task => {
+      return { kind: "coding", dataFolder, sid, every: every.cuts };
+    }),
+    ...recordings(dataFolder).map((name): Task => ({ kind: "recorded", dataFolder, name, every: every.questions })),
+    ...(readThreads(dataFolder, 1).length > 0 ? [{ kind: "summaries", name: "threads", dataFolder } as const] : []),
+    { kind: "summaries", name: "generated", dataFolder: undefined },
+    ...Array.from({ length: REPLAY_PIECES }, (_, from): Task => {
+      return {
+        kind: "replay",
+        dataFolder,
+        strategy: "union-find",
+        from: from * every.replays,
+        every: REPLAY_PIECES * every.replays,
+      };
+    }),
+  ]);
   const coding = ofKind(results, "coding");
   const codingOutcomes = coding.flatMap(({ outcomes }) => outcomes);
   const talkOutcomes = ofKind(results, "talk").flatMap(({ outcomes }) => outcomes);

@@ -22,7 +22,7 @@ export interface Findings {
  * Renders a context: pinned messages, one memory message, the end of the window, and with a query, evidence.
  *
  *     pinned, system   as appended
- *     memory           role user: the lasting digest; statements, themes and the digest; continuity; then a pointer line for all else
+ *     memory           role user: the lasting digest; the story; statements, themes and the digest; then a pointer line for all else
  *     window           as appended, except for cut tool results, from some step on
  *     evidence         role user: messages that answer a query, word for word
  *     newest step      as appended
@@ -56,13 +56,13 @@ export function renderContext(
   const { tokenCounter } = options;
   const tokensMax = findings?.tokensMax ?? options.tokensMax;
 
-  const window = fitWindow(view, options);
+  const window = fitWindow(view, options, tokensMax);
   const {
     memory,
     message: memoryMessage,
     gap,
     sources: digestSources,
-    continuity,
+    story,
     coverage,
   } = memoryPart(view, options, window, memories);
   const stable = [...view.pinnedMessages, ...memoryMessage, ...window.earlier];
@@ -124,7 +124,7 @@ export function renderContext(
     recalled: evidence.map(({ message: { id, sessionId, seq }, how }) => {
       return { messageId: id, sessionId, seq, messageIndex: evidenceIndex, how };
     }),
-    continuity,
+    story,
   };
 }
 
@@ -136,7 +136,7 @@ export interface MemoryPart {
   gap: Gap | undefined;
   /** The messages of the digest. */
   sources: readonly MessageSource[];
-  continuity: RenderResult["continuity"];
+  story: RenderResult["story"];
   coverage: Coverage;
 }
 
@@ -153,7 +153,7 @@ function memoryPart(
   const key = [
     options.tokensMax,
     window.memoryTokensMax,
-    window.continuityTokensMax,
+    window.storyTokensMax,
     window.anchorSeq,
     window.hidden.length,
     view.pinnedMessages.length,
@@ -169,15 +169,15 @@ function memoryPart(
   const gapText = gap && gapElement({ ...gap, messageCount: gap.messageCount - gapQuoted });
   const message = composedMessage([
     memory.lasting,
+    memory.story,
     memory, // not counted again, because it may be long
-    memory.continuity,
     gapText === undefined ? undefined : { text: gapText, tokenCount: tokenCounter.count(gapText) },
   ]);
   const index = view.pinnedMessages.length;
   const sources = memory.messages.map((source) => sourceOf(source, source.how, index));
-  const continuity = (memory.continuity?.messages ?? []).map((from) => ({ ...from, messageIndex: index }));
+  const story = (memory.story?.messages ?? []).map((from) => ({ ...from, messageIndex: index }));
   const coverage = coverageSources(view, window, memory, gap, index, memory.messages);
-  const part = { memory, message, gap, sources, continuity, coverage };
+  const part = { memory, message, gap, sources, story, coverage };
   if (memories?.size === MEMORIES_KEPT) memories.clear();
   memories?.set(key, part);
   return part;

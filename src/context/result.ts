@@ -6,60 +6,52 @@ export interface RenderOptions {
   tokensMax: number;
   /** The counter whose counts are stored with the messages. A number with more digits must not cost fewer tokens. */
   tokenCounter: TokenCounter;
-  /** Writes the continuity block; without it a context has none. */
-  continuity?: ContinuityWriter;
+  /** Writes the story; without it a context has none. */
+  story?: StoryWriter;
 }
 
 /**
- * A block that quotes what was asked, decided and done before the messages that are shown word for word:
+ * A block that tells, in the words of users and agents, what came before the messages that are shown word for word:
  *
- *     <continuity>(a note: this is a record, and how to get the messages)
+ *     <story>(a note: this is a record)
+ *     0 user: Move the clean command under session.                     sentences of message 0
+ *     40 agent: The root cause was a stale lock. All 31 tests pass.     decisions, findings, outcomes
+ *     52 agent: committed 9a67f3c: Move clean under session             what `git commit` answered
  *     <kept seq="3-70">                                                 what the user asked to be kept, and settled
  *     Please remember that the port of staging is 4417. [3] (was 4400)
  *     </kept>
- *     <asked seq="0">Move the clean command under session.</asked>      the user's words
- *     <rule seq="12">Never push to main.</rule>                         the user's words that set limits
- *     <found seq="40">The root cause was a stale lock.</found>          decisions, facts, results of tests
- *     <did seq="52-88">Read root.go; Edit root.go ×2; Bash go test</did>  the newest actions
  *     <error seq="88">Bash go test: FAIL strategy</error>               not followed by a success of the same call
+ *     <did seq="52-88">Read root.go; Edit root.go ×2; Bash go test</did>  the newest actions
  *     <files seq="31-88">cli/{root.go, session.go}, README.md</files>   the working set, heaviest first
- *     <names seq="20-88">openStore, hot_size</names>                    identifiers that nothing else shows
- *     </continuity>
+ *     </story>
  *
  * The quoted messages also count in `sources` or `omitted`.
  */
-export interface Continuity {
+export interface Story {
   text: string;
   tokenCount: number;
   /** The quoted messages, in order, each once. */
   messages: { messageId: number; seq: number }[];
-  /** The identifiers and base names of files that it lists. */
+  /** The base names of the files that it lists. */
   names: readonly string[];
   /** The texts that it quotes. */
   quotes: readonly string[];
 }
 
-/** Writes the continuity block of a session. It is valid until the frontier moves. */
-export interface ContinuityWriter {
-  /** The share of a context that is kept free for the block, in [0, 1]. */
-  share: number;
-  /** The tokens of all that the user asked to be kept. */
-  keptTokens: number;
+/** Writes the story of a session. It is valid until the frontier moves. */
+export interface StoryWriter {
+  /** The tokens of all that could be told of the messages before the window. */
+  wholeTokens: number;
   /**
-   * Returns the block for the messages before the window and the hidden messages; undefined if nothing fits.
-   *
-   * @param tokensMax  The number of tokens from which the shares of the lines are computed.
-   * @param roomMax  Most tokens of the block; by default `tokensMax`.
+   * Returns the story of the messages before the window and the hidden messages, in at most `tokensMax` tokens; undefined if nothing
+   * fits.
    */
-  write(hidden: readonly Message[], tokensMax: number, shown: ShownBeside, roomMax?: number): Continuity | undefined;
+  write(hidden: readonly Message[], tokensMax: number, shown: ShownBeside): Story | undefined;
 }
 
-/** Tells what else a context shows, so that continuity does not repeat it. */
+/** Tells what else a context shows, so that the story does not repeat it. */
 export interface ShownBeside {
-  /** Identifiers and base names of files. Files in the digest are still listed, because it may omit folders. */
-  inWindow: ReadonlySet<string>;
-  inDigest: ReadonlySet<string>;
-  /** True if statements of summaries say what was asked and decided. Only what the user asked to be kept is then listed, and names. */
+  /** True if statements of summaries say what was asked and decided. Only what the user asked to be kept is then told. */
   isTold: boolean;
 }
 
@@ -124,7 +116,7 @@ export interface Recalled {
   how: "verbatim" | "shortened";
 }
 
-export interface ContinuitySource {
+export interface StorySource {
   messageId: number;
   seq: number;
   messageIndex: number;
@@ -146,6 +138,6 @@ export interface RenderResult {
   omitted: Omission[];
   /** The messages that the evidence shows, in its order. Those of the rendered session are also in `sources`. */
   recalled: Recalled[];
-  /** The messages that the continuity block quotes, in order. They also count in `sources` or `omitted`. */
-  continuity: ContinuitySource[];
+  /** The messages that the story quotes, in order. They also count in `sources` or `omitted`. */
+  story: StorySource[];
 }

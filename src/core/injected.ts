@@ -12,7 +12,7 @@ const COMMAND_ARGUMENTS = ["command", "cmd", "script"];
 /**
  * Returns true for a part that nobody said: a part that its sender marked as `injected`, or a call of Coppice itself. The message
  * keeps such a part word for word, but the message's `text` leaves it out. So it never appears in search, titles, clusters,
- * summaries, digests or continuity.
+ * summaries, digests or stories.
  */
 export function isInjected(part: Part): boolean {
   return part.injected === true || (part.type === "tool_call" && isOwnCall(part.name, part.args));

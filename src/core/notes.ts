@@ -1,6 +1,6 @@
 import type { ActionOutcome } from "./action.ts";
 
-/** The texts of one message that continuity may quote. Each is one line, in the words of the message. */
+/** The texts of one message that a story may quote. Each is one line, in the words of the message. */
 export interface Notes {
   /** The files that the message names, each once. A file has a higher weight if the message does more with it. */
   files: readonly { path: string; weight: number }[];

@@ -1,4 +1,4 @@
-import { saidLines } from "../context/continuity/noted-lines.ts";
+import { saidLines } from "../context/story/noted-lines.ts";
 import { formatHandle } from "../core/handle.ts";
 import { minuteOf } from "../core/times.ts";
 import { saidOf } from "../models/notes.ts";

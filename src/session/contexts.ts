@@ -4,7 +4,7 @@ import { expectedTokens, filledView, wholeView } from "../context/layout/fill.ts
 import { stableTokensMax, UNCACHED_TOKENS_MAX } from "../context/layout/fit-window.ts";
 import { type PreparedView, prepareView } from "../context/layout/prepare.ts";
 import { type Findings, type MemoryPart, renderContext } from "../context/render.ts";
-import type { ContinuityWriter, RenderResult } from "../context/result.ts";
+import type { RenderResult, StoryWriter } from "../context/result.ts";
 import { renderStrategy, type StrategySource, strategyView } from "../context/strategy.ts";
 import { normalWindow } from "../context/tool-output/normalize.ts";
 import { type ColdView, loadColdView, type RenderView } from "../context/view.ts";
@@ -19,7 +19,7 @@ import type { RecallQuery } from "../recall/search.ts";
 import { messageCountOf, type SessionState } from "../store/index.ts";
 import type { SummaryContext } from "../summaries/resolve-run.ts";
 import { askedSplit } from "../summaries/span.ts";
-import { type ColdNotes, continuityWriter, lastingPast, loadColdNotes } from "./aids/continuity.ts";
+import { type ColdNotes, lastingPast, loadColdNotes, storyWriter } from "./aids/story.ts";
 import { CONTEXT_OPTIONS, type ContextOptions, RENDER_OPTIONS, type RenderOptions } from "./context-options.ts";
 import type { SessionPorts } from "./ports.ts";
 import { type Pressure, pressureOf } from "./pressure.ts";
@@ -48,7 +48,7 @@ interface ColdPart {
   /** The messages before the window of another strategy. */
   past: Kept<readonly BlockedMessage[]>;
   lastingPast?: readonly BlockedMessage[];
-  continuity: ContinuityWriter;
+  story: StoryWriter;
 }
 
 /** What was made last. It is right as long as everything that it was made of is the same. */
@@ -164,7 +164,7 @@ export class Contexts {
       return this.#kept.rendered.get(madeOf(state), () => {
         const source = this.#source(state, cold);
         if (strategy !== "union-find")
-          return renderStrategy(strategy, source, { tokensMax, tokenCounter, continuity: cold.continuity });
+          return renderStrategy(strategy, source, { tokensMax, tokenCounter, story: cold.story });
         const view = prepareView(this.#filledView(state, cold, source, tokensMax), tokenCounter);
         return this.#renderThemes(view, cold, tokensMax);
       });
@@ -202,9 +202,9 @@ export class Contexts {
 
   #renderThemes(view: PreparedView, cold: ColdPart, tokensMax: number, findings?: Findings): RenderResult {
     const { repositories, tokenCounter } = this.#ports;
-    const { continuity, memories } = cold;
+    const { story, memories } = cold;
     return repositories.database.guard(() =>
-      renderContext(view, { tokensMax, tokenCounter, continuity }, findings, memories),
+      renderContext(view, { tokensMax, tokenCounter, story }, findings, memories),
     );
   }
 
@@ -319,14 +319,14 @@ export class Contexts {
     const view = loadColdView(repositories, state);
     const notes = loadColdNotes(repositories, this.#sessionId, state.evictedSeq, before, blocks);
     this.#kept.notes = notes;
-    const continuity = continuityWriter(notes, tokenCounter, blocks);
-    return { view, memories: new Map(), past: new Kept(), continuity };
+    const story = storyWriter(notes, tokenCounter, blocks);
+    return { view, memories: new Map(), past: new Kept(), story };
   }
 }
 
 /** Copies a result, so that a caller cannot change the kept one. This is most of the time of a render that changes nothing. */
 function copyOf(result: RenderResult): RenderResult {
-  const { messages, composed, sources, omitted, recalled, continuity } = result;
+  const { messages, composed, sources, omitted, recalled, story } = result;
   return {
     ...result,
     messages: messages.map(deepCopyOf),
@@ -334,7 +334,7 @@ function copyOf(result: RenderResult): RenderResult {
     sources: sources.map((source) => ({ ...source })),
     omitted: omitted.map((omission) => ({ ...omission })),
     recalled: recalled.map((found) => ({ ...found })),
-    continuity: continuity.map((source) => ({ ...source })),
+    story: story.map((source) => ({ ...source })),
   };
 }
 

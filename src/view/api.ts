@@ -386,7 +386,7 @@ export interface Stretch {
 }
 
 /**
- * verbatim: every word. shortened: some words are left out. summary: a summary stands for it. quoted: the continuity block quotes
+ * verbatim: every word. shortened: some words are left out. summary: a summary stands for it. quoted: the story quotes
  * lines of it. pointer: only a line says that it exists. frame: tags and notes of Coppice.
  */
 export type How = "verbatim" | "shortened" | "summary" | "quoted" | "pointer" | "frame";

@@ -106,7 +106,7 @@ function composedStretches(message: ContextMessage, index: number, result: Rende
   const stretches: Stretch[] = [];
   for (const part of message.parts) {
     if (part.type !== "text") continue;
-    for (const { name, attributes, text } of elementsOf(part.text)) {
+    for (const { name, attributes, text } of [...elementsOf(part.text)].flatMap(toldLines)) {
       let about: Partial<Stretch> = {};
       if (name === "m" && recalled.length > 0) {
         const shown = recalled.shift()!;
@@ -162,8 +162,21 @@ interface Element {
   text: string;
 }
 
+/** A line of a story: the number of its message, and who says it. */
+const TOLD_LINE = /^(?=(\d+) (?:user|agent|summary): )/m;
+
+/** Divides the text of a story into its lines, each with the number of its message. */
+function toldLines(element: Element): Element[] {
+  if (element.name !== undefined) return [element];
+  const pieces = element.text.split(/(?=^\d+ (?:user|agent|summary): )/m);
+  return pieces.map((text) => {
+    const seq = TOLD_LINE.exec(text)?.[1];
+    return { ...element, text, attributes: seq === undefined ? element.attributes : { seq } };
+  });
+}
+
 /** The elements that frame others. */
-const FRAMES = new Set(["memory", "continuity", "recalled", "passage"]);
+const FRAMES = new Set(["memory", "story", "recalled", "passage"]);
 
 /** Yields the innermost elements and the texts around them. An empty `<m/>` takes the text up to the next tag. */
 function* elementsOf(text: string): Generator<Element> {
@@ -219,7 +232,7 @@ function coverageOf(
   for (const source of result.sources) {
     if (source.how === "summary") for (const seq of seqsOf(store, source.handle, source)) mark("summary", seq, seq);
   }
-  for (const { seq } of result.continuity) mark("quoted", seq, seq);
+  for (const { seq } of result.story) mark("quoted", seq, seq);
   for (const { how, seqFirst } of shown.values()) mark(how, seqFirst, seqFirst);
   const runs: CoverageRun[] = [];
   for (let seq = 0; seq < seqEnd; seq++) {

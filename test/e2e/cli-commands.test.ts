@@ -45,7 +45,7 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
   expand: { args: ["message:1"], keys: "root level members memberCount offset place" },
   resume: {
     args: ["cli"],
-    keys: "messages composed tokenCount stablePrefixTokens sources omitted recalled continuity pressure",
+    keys: "messages composed tokenCount stablePrefixTokens sources omitted recalled story pressure",
   },
   forest: { args: ["cli"], keys: "session themes hot pinnedCount" },
   subjects: { args: [], isArray: true, keys: "" },

@@ -109,7 +109,7 @@ describe.each([
     const expanded = await client.call("expand", { target: String(hits[0].messageId) });
     expect(expanded.content[0]!.text).toContain("The lighthouse lamp is green.</message>");
     const context = await client.call("get_context", { sessionId: "long", tokensMax: 1_000 });
-    expect(context.content[0]!.text).toContain("<memory session=");
+    expect(context.content[0]!.text).toContain("<story>");
     expect((await client.call("list_sessions", {})).structuredContent).toMatchObject({ sessionCount: 2 });
     expect((await client.call("list_subjects", {})).structuredContent.subjects).toEqual([]);
     const { topics } = (await client.call("recap", { since: "1d" })).structuredContent;

@@ -13,7 +13,7 @@ const HEAD_SHARE = 0.2;
 const RUN_STEPS = 8;
 /** The limits of the summary of a run or cluster. The library has the same upper limit. */
 const UNIT_TOKENS = { min: 20, max: 400 };
-const CONTINUITY = /<continuity>[\s\S]*?<\/continuity>/;
+const STORY = /<story>[\s\S]*?<\/story>/;
 
 /** A place in a conversation where contexts are compared. */
 export interface Place {
@@ -22,20 +22,17 @@ export interface Place {
   budget: number;
   /** As `session.render` returns it for the budget. */
   shipped: RenderResult;
-  /** The same from the library as it was before contexts had a digest. */
-  before: RenderResult | undefined;
 }
 
 /**
  * Makes the contexts of the arms for one conversation, place by place. An arm gets as many characters as the shipped context
  * has. Half of them is the hot part, and the newest messages fill what the arm's own parts leave.
  *
- * - `shipped`: `session.render`. `shipped-no-continuity`: without its continuity, and filled.
- * - `before`: union-find as it was, with the tokens that it used itself. `before-filled`: filled.
+ * - `shipped`: `session.render`. `shipped-no-story`: without its story, and filled.
  * - `newest`, `first-newest`: no summaries. `newest-full`: in the whole budget.
  * - `flat-filled`, `sandwich`: one running summary, without and with the first messages.
  * - `runs`: a summary of every eight steps. `published`: a summary of each of the published compactor's clusters.
- * - `.+continuity`: with the shipped continuity, which counts.
+ * - `.+story`: with the shipped story, which counts.
  * - `full`: everything.
  */
 export class Arms {
@@ -47,24 +44,19 @@ export class Arms {
   }
 
   /** Returns the text of each arm's context by the name of the arm. */
-  async at({ messages, budget, shipped, before }: Place): Promise<Record<string, string>> {
+  async at({ messages, budget, shipped }: Place): Promise<Record<string, string>> {
     const text = contextText(shipped);
-    const [continuity = ""] = CONTINUITY.exec(text) ?? [];
+    const [story = ""] = STORY.exec(text) ?? [];
     const own = await this.#own(messages, text.length, `${budget}`);
-    const more = await this.#own(messages, text.length - continuity.length - 1, `${budget} continuity`);
-    const withContinuity = Object.entries(more).map(([arm, text]) => [`${arm}+continuity`, `${continuity}\n${text}`]);
-    const beforeText = before === undefined ? undefined : contextText(before);
+    const more = await this.#own(messages, text.length - story.length - 1, `${budget} story`);
+    const withStory = Object.entries(more).map(([arm, text]) => [`${arm}+story`, `${story}\n${text}`]);
     return {
       full: messages.map((message) => message.text).join("\n"),
       shipped: text,
-      "shipped-no-continuity": filled(text.replace(CONTINUITY, ""), unshown(messages, shipped), text.length),
-      ...(beforeText !== undefined && {
-        before: beforeText,
-        "before-filled": filled(beforeText, unshown(messages, before!), text.length),
-      }),
+      "shipped-no-story": filled(text.replace(STORY, ""), unshown(messages, shipped), text.length),
       "newest-full": newest(messages, 4 * budget).text,
       ...own,
-      ...Object.fromEntries(withContinuity),
+      ...Object.fromEntries(withStory),
     };
   }
 

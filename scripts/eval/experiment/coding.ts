@@ -36,8 +36,6 @@ export interface CodingTask {
   sid: string;
   /** The cuts 0, `every`, … are measured. */
   every: number;
-  /** The `src/index.ts` of the library as it was before. */
-  libraryBefore: string | undefined;
 }
 
 let read: { dataFolder: string; sessions: { sid: string; messages: EntireEntry[] }[]; common: Set<string> } | undefined;
@@ -60,18 +58,14 @@ export function codingSessions(dataFolder: string): string[] {
 }
 
 /** Grows a coding session as a host does, and compares the arms at its cuts. */
-export async function runCoding({ dataFolder, sid, every, libraryBefore }: CodingTask): Promise<CodingResult> {
+export async function runCoding({ dataFolder, sid, every }: CodingTask): Promise<CodingResult> {
   const { sessions, common } = sessionsOf(dataFolder);
   const entries = sessions.find((session) => session.sid === sid)!.messages;
   const texts = entries.map(entryText);
   const summarizer = experimentSummarizer();
   const arms = new Arms(new ArmSummaries(summarizer));
   const store = openStore(":memory:", { tokenCounter: fourCharacters, summarizer });
-  const library: { openStore: typeof openStore } | undefined =
-    libraryBefore === undefined ? undefined : await import(libraryBefore);
-  const storeBefore = library?.openStore(":memory:", { tokenCounter: fourCharacters, summarizer });
-  const grown = [store, ...(storeBefore === undefined ? [] : [storeBefore])].map((opened) => opened.session("resumed"));
-  const [session, sessionBefore] = grown as [(typeof grown)[0], (typeof grown)[0] | undefined];
+  const session = store.session("resumed");
   const result: CodingResult = { outcomes: [], renders: [] };
   let appended = 0;
   try {
@@ -79,10 +73,8 @@ export async function runCoding({ dataFolder, sid, every, libraryBefore }: Codin
       if (number % every !== 0) continue;
       for (; appended < gold.cut.entryCount; appended++) {
         const entry = entries[appended]!;
-        for (const growing of grown) {
-          if (entry.role === "user") await growing.resolveDirty();
-          growing.append(entireInput(entry));
-        }
+        if (entry.role === "user") await session.resolveDirty();
+        session.append(entireInput(entry));
       }
       const messages = session.messages().map((message, index) => ({ message, text: texts[index]! }));
       const query = entries
@@ -94,7 +86,7 @@ export async function runCoding({ dataFolder, sid, every, libraryBefore }: Codin
         const shipped = session.render({ tokensMax: budget });
         const { user, system } = process.cpuUsage(started);
         result.renders.push(checked(store, session, shipped, budget, (user + system) / 1_000));
-        const place = { messages, budget, shipped, before: sessionBefore?.render({ tokensMax: budget }) };
+        const place = { messages, budget, shipped };
         const contexts = await arms.at(place);
         if (query !== undefined && query.trim() !== "") {
           contexts["shipped-query"] = contextText(session.render({ tokensMax: budget, query }));
@@ -110,7 +102,6 @@ export async function runCoding({ dataFolder, sid, every, libraryBefore }: Codin
     }
   } finally {
     store.close();
-    storeBefore?.close();
   }
   return result;
 }

@@ -13,7 +13,7 @@ export interface Outcome<M extends string> {
 }
 
 /** The arms that the shipped context is compared with. */
-export const RIVALS = ["newest", "before", "before-filled", "flat-filled", "runs", "published"];
+export const RIVALS = ["newest", "flat-filled", "runs", "published"];
 
 /**
  * Returns the figures of one measure:

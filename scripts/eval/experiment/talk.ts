@@ -19,7 +19,6 @@ export interface TalkTask {
   project: string;
   /** The questions 0, `every`, … are rendered as queries. */
   every: number;
-  libraryBefore: string | undefined;
 }
 
 /** The categories whose answers are words of the conversation: several hops and a single hop. */
@@ -37,28 +36,17 @@ export function talkProjects(dataFolder: string): string[] {
  * - `answers`: 1 if the context has all words of a question's answer. Only categories 1 and 4 have such answers.
  * - `evidence`: 1 if the context has all turns of a question's evidence.
  */
-export async function runTalk({
-  dataFolder,
-  project,
-  every,
-  libraryBefore,
-}: TalkTask): Promise<Outcome<TalkMeasure>[]> {
+export async function runTalk({ dataFolder, project, every }: TalkTask): Promise<Outcome<TalkMeasure>[]> {
   const corpus = readLocomo(dataFolder).find((found) => found.project === project)!;
   const summarizer = experimentSummarizer();
   const options = { tokenCounter: fourCharacters, summarizer };
   const store = openStore(":memory:", options);
-  const library: { openStore: typeof openStore } | undefined =
-    libraryBefore === undefined ? undefined : await import(libraryBefore);
-  const storeBefore = library?.openStore(":memory:", options);
   try {
     const session = store.session(project);
     await grow(session, corpus);
-    const sessionBefore = storeBefore?.session(project);
-    if (sessionBefore !== undefined) await grow(sessionBefore, corpus);
-    return await judge(corpus, session, sessionBefore, new Arms(new ArmSummaries(summarizer)), every);
+    return await judge(corpus, session, new Arms(new ArmSummaries(summarizer)), every);
   } finally {
     store.close();
-    storeBefore?.close();
   }
 }
 
@@ -70,13 +58,7 @@ async function grow(session: Session, { sessions }: Corpus): Promise<void> {
   await session.resolveDirty();
 }
 
-async function judge(
-  corpus: Corpus,
-  session: Session,
-  sessionBefore: Session | undefined,
-  arms: Arms,
-  every: number,
-): Promise<Outcome<TalkMeasure>[]> {
+async function judge(corpus: Corpus, session: Session, arms: Arms, every: number): Promise<Outcome<TalkMeasure>[]> {
   const turns = corpus.sessions.flatMap(({ messages }) => messages);
   const textOf = new Map(turns.map(({ id, input }) => [id, input.content as string]));
   const messages = session.messages().map((message, seq) => ({ message, text: turns[seq]!.input.content as string }));
@@ -97,7 +79,7 @@ async function judge(
   };
   for (const budget of BUDGETS) {
     const shipped = session.render({ tokensMax: budget });
-    const place = { messages, budget, shipped, before: sessionBefore?.render({ tokensMax: budget }) };
+    const place = { messages, budget, shipped };
     for (const [arm, text] of Object.entries(await arms.at(place))) add(budget, arm, text, questions.entries());
     for (const [number, question] of questions.entries()) {
       if (number % every !== 0) continue;

@@ -21,7 +21,7 @@ export const resumeCommand: Command<ResumeFlags> = {
     "Changes nothing. With --to, an agent begins a session of its own with the context, in the folder of the project: 8,000 tokens " +
     "unless --tokens-max says otherwise. The agent gets it as an argument, which other users of the machine can read while it runs; " +
     "secrets of known kinds are replaced. With --json: {messages, composed, tokenCount, stablePrefixTokens, sources, omitted, " +
-    "recalled, continuity, pressure}; with --to also {command, cwd}, and nothing is started.",
+    "recalled, story, pressure}; with --to also {command, cwd}, and nothing is started.",
   argument: SESSION_MEANING,
   options: [
     wholeNumberOption("tokens-max", "most tokens of the context (default: the session's contextTokensMax)", 1),

@@ -179,14 +179,6 @@ export class DigestChoice {
     return new Map([...this.#chosen].map(([message, { blocks }]) => [message.source, blocks]));
   }
 
-  /** The names in the chosen blocks, and in those that another digest shows. */
-  get names(): Set<string> {
-    const names = new Set<string>();
-    for (const { message, block } of [...this.#elsewhere, ...this.#order])
-      for (const name of message.source.blocks[block]!.names) names.add(name);
-    return names;
-  }
-
   #takeBack(): boolean {
     const last = this.#order.pop();
     if (last === undefined) return false;

@@ -1,13 +1,14 @@
 import { DamageError } from "../../core/damage.ts";
 import { StoreError } from "../../core/errors.ts";
 import { formatHandle } from "../../core/handle.ts";
+import { isInjected } from "../../core/injected.ts";
 import { element } from "../../core/markup.ts";
 import type { Message } from "../../core/message.ts";
 import { MESSAGE_TOKENS, type TokenCounter } from "../../core/tokens.ts";
-import { continuityTokensMax } from "../continuity/continuity.ts";
 import { tokenSum } from "../costs.ts";
 import type { RenderOptions } from "../result.ts";
-import { shortenStep } from "../tool-output/shorten-step.ts";
+import { storyTokensMax } from "../story/story.ts";
+import { shortenStep, shortestStep } from "../tool-output/shorten-step.ts";
 import type { PreparedView } from "./prepare.ts";
 import { type PricedMessage, renderStep, type Step } from "./steps.ts";
 
@@ -19,10 +20,15 @@ export const UNCACHED_TOKENS_MAX = 8_192;
 
 /** The window gets this share of what the pinned messages leave, and the memory message gets the rest. */
 const WINDOW_SHARE = 0.25;
-/** A small context gives the window a larger share up to a number of tokens, so that it shows more than the newest step. */
-const SMALL_WINDOW = { share: 0.4, tokensMax: 1_600 };
+/** A context of one running summary shows more of the newest messages, up to a number of tokens. */
+const SPAN_WINDOW = { share: 0.4, tokensMax: 1_600 };
+/** In a small context, what was said and done before needs nearly all the room. From so many tokens on, the share is whole. */
+const SMALL_WINDOW_SHARE = 0.15;
+const WHOLE_SHARE_TOKENS = 4_000;
 /** The least share of the memory message in a context that keeps its prefix. The window grows into the rest. */
 const CACHED_MEMORY_SHARE = 0.4;
+/** A step of tools that takes more of a small context is shortened, because what came before says more. */
+const ALONE_SHARE = 0.2;
 /** A window may pass its limit by one step. */
 const WINDOW_MARGIN = 1.2;
 
@@ -42,28 +48,38 @@ export interface FittedWindow {
   anchorSeq: number;
   /** The tokens of the memory message. */
   memoryTokensMax: number;
-  continuityTokensMax: number;
+  storyTokensMax: number;
 }
 
 /**
  * Decides which steps of the window are shown, and how much room the memory message gets.
  *
  * The newest step is always shown. To make room for it, the memory message is halved repeatedly. A step that does not fit even
- * then is shortened to half of the window's share. A user message at the end is never shortened.
+ * then is shortened to half of the window's share. What the user asks at the end is never shortened.
  *
+ * @param wholeTokensMax  The tokens of the whole context, if the options leave out those of the evidence.
  * @throws {StoreError} `BUDGET_TOO_SMALL` if pinned messages, newest step and pointer line do not fit.
  */
-export function fitWindow(view: PreparedView, options: RenderOptions): FittedWindow {
+export function fitWindow(
+  view: PreparedView,
+  options: RenderOptions,
+  wholeTokensMax = options.tokensMax,
+): FittedWindow {
   const { tokensMax, tokenCounter } = options;
   const { steps, pinnedTokens } = view;
   const gapTokens = gapTokensMax(tokenCounter);
   const isCold = view.coldCount > 0;
   const free = tokensMax - pinnedTokens;
   const isCached = tokensMax > UNCACHED_TOKENS_MAX;
+  const isFixed = isCached || view.isSpan;
   const cachedSize = isCached ? keptMemoryTokens(view, free, tokenCounter) : 0;
-  const sizes = memorySizes(Math.floor(isCached ? cachedSize : free - windowTokens(free)), gapTokens);
+  const sizes = memorySizes(
+    Math.floor(isCached ? cachedSize : free - windowTokens(free, view.isSpan)),
+    gapTokens,
+    isFixed,
+  );
   // A short past does not fill the share.
-  const wholeSize = Math.min(sizes[0]!, Math.ceil(view.coldTokens * PAST_SHARE) + continuityTokensMax(free, options));
+  const wholeSize = Math.min(sizes[0]!, Math.ceil(view.coldTokens * PAST_SHARE) + storyTokensMax(free, options));
   const limits = sizes.map((size, level): HotLimit => {
     const cut = free - MESSAGE_TOKENS - size;
     if (!isCold) return { whole: free, cut };
@@ -72,9 +88,12 @@ export function fitWindow(view: PreparedView, options: RenderOptions): FittedWin
 
   const fitted = steps.map((step, index) => {
     const isLast = index === steps.length - 1;
-    const isWhole = isLast && step.messages[0]!.role === "user";
-    const aloneTokensMax = isWhole ? Number.POSITIVE_INFINITY : limitAt(limits.at(-1)!, index);
-    return fitStep(step, isOpenIn(view, step), aloneTokensMax, limits[0]!.cut / 2, tokenCounter);
+    const isAsked = isLast && step.messages[0]!.role === "user" && !step.messages[0]!.parts.every(isInjected);
+    const roomMax = limitAt(limits.at(-1)!, index);
+    const smallMax = isFixed || !isCold ? roomMax : Math.min(roomMax, ALONE_SHARE * (wholeTokensMax - pinnedTokens));
+    const aloneTokensMax = isAsked ? Number.POSITIVE_INFINITY : smallMax;
+    const shortenedTokens = isFixed || !isCold ? Math.min(limits[0]!.cut / 2, smallMax) : smallMax;
+    return fitStep(step, isOpenIn(view, step), { aloneTokensMax, shortenedTokens }, tokenCounter);
   });
   const { start, level, tokenCount, movedAt } = placeHotStart(
     fitted.map((step) => step.costs),
@@ -108,7 +127,7 @@ export function fitWindow(view: PreparedView, options: RenderOptions): FittedWin
     ],
     anchorSeq: steps[anchor]?.messages[0]?.seq ?? view.evictedSeq,
     memoryTokensMax: isCached ? Math.min(room, Math.max(size, gapTokens)) : room,
-    continuityTokensMax: Math.floor((continuityTokensMax(free, options) * sizes[level]!) / Math.max(1, sizes[0]!)),
+    storyTokensMax: Math.floor((storyTokensMax(free, options) * sizes[level]!) / Math.max(1, sizes[0]!)),
   };
 }
 
@@ -133,9 +152,10 @@ function isOpenIn({ steps, openStepId }: Steps, step: Step): boolean {
   return step === steps.at(-1) && step.messages[0]!.stepId === openStepId;
 }
 
-function windowTokens(free: number): number {
-  const least = Math.min(SMALL_WINDOW.tokensMax, free * SMALL_WINDOW.share);
-  return Math.max(least, free * WINDOW_SHARE);
+function windowTokens(free: number, isSpan: boolean): number {
+  if (isSpan) return Math.max(Math.min(SPAN_WINDOW.tokensMax, free * SPAN_WINDOW.share), free * WINDOW_SHARE);
+  const share = Math.max(SMALL_WINDOW_SHARE, (WINDOW_SHARE * free) / WHOLE_SHARE_TOKENS);
+  return Math.min(share, WINDOW_SHARE) * free;
 }
 
 /** A past may take this share of its own tokens, because the tags and marks of a digest cost about a sixth of its text. */
@@ -144,10 +164,13 @@ const PAST_SHARE = 1.2;
 /** The share of the room for older steps that stays full when the start of the window moves. */
 const KEPT_SHARE = 0.5;
 
-/** Returns the sizes to try for the memory message: its share, then half, a quarter and so on, then only a pointer line. */
-function memorySizes(share: number, gapTokens: number): number[] {
+/**
+ * Returns the sizes to try for the memory message: its share, then smaller ones, then only a pointer line. A context that keeps its
+ * prefix, or has one running summary, tries few.
+ */
+function memorySizes(share: number, gapTokens: number, isFixed: boolean): number[] {
   const sizes: number[] = [];
-  for (let size = share; size > 2 * gapTokens; size = Math.floor(size / 2)) sizes.push(size);
+  for (let size = share; size > 2 * gapTokens; size = Math.floor(size * (isFixed ? 0.5 : 0.8))) sizes.push(size);
   return [...sizes, gapTokens];
 }
 
@@ -161,22 +184,28 @@ interface FittedStep {
 /**
  * Measures an open step as if its calls stayed unanswered, so that closing the step does not change how it is shown.
  *
- * @param aloneTokensMax  A step that costs more is shortened.
- * @param shortenedTokens  The target size of a shortened step. Its shortest form may cost more.
+ * @param limit.aloneTokensMax  A step that costs more is shortened.
+ * @param limit.shortenedTokens  The target size of a shortened step. Its shortest form may cost more.
  */
 function fitStep(
   step: Step,
   isOpen: boolean,
-  aloneTokensMax: number,
-  shortenedTokens: number,
+  { aloneTokensMax, shortenedTokens }: { aloneTokensMax: number; shortenedTokens: number },
   tokenCounter: TokenCounter,
 ): FittedStep {
   const asIs = stepAsIs(step, isOpen, tokenCounter);
   if (asIs.closedTokens <= aloneTokensMax) return asIs;
-  const shortestTokens = tokenSum(renderStep(shortenStep(step, 0, tokenCounter), false, tokenCounter));
+  const shortestOf = (shortenBy: typeof shortenStep): number =>
+    tokenSum(renderStep(shortenBy(step, 0, tokenCounter), false, tokenCounter));
+  let shortenBy = shortenStep;
+  let shortestTokens = shortestOf(shortenBy);
+  if (shortestTokens > aloneTokensMax) {
+    shortenBy = shortestStep;
+    shortestTokens = shortestOf(shortenBy);
+  }
   if (shortestTokens >= asIs.closedTokens) return asIs; // the markers of a cut cost tokens too
   const cost = Math.max(shortestTokens, Math.floor(shortenedTokens));
-  return { costs: [cost], render: () => renderStep(shortenStep(step, cost, tokenCounter), isOpen, tokenCounter) };
+  return { costs: [cost], render: () => renderStep(shortenBy(step, cost, tokenCounter), isOpen, tokenCounter) };
 }
 
 interface StepAsIs extends FittedStep {

@@ -5,7 +5,7 @@ import { lineTokens, tokenSum } from "../costs.ts";
 import { indexOf } from "../digest/block-index.ts";
 import { DigestChoice } from "../digest/choice.ts";
 import type { DigestMessage } from "../digest/digest-message.ts";
-import type { Continuity, RenderOptions } from "../result.ts";
+import type { RenderOptions, Story } from "../result.ts";
 import type { RenderView, Statement, SummaryView, ThemePlace, ThemeView } from "../view.ts";
 import { type FittedWindow, gapTokensMax, UNCACHED_TOKENS_MAX } from "./fit-window.ts";
 import { type LastingDigest, lastingDigest, NOTE } from "./lasting-digest.ts";
@@ -24,6 +24,9 @@ const STATEMENTS_SHARE = { talk: 0.9, work: 0.03, span: 0.35 };
  * line stands for all themes.
  */
 const THEMES_SHARE = 0.15;
+
+/** Beside a running summary, which tells the same, the story may take this share of the memory message. */
+const SPAN_STORY_SHARE = 0.3;
 
 /** A smaller digest would be mostly frame. */
 const DIGEST_TOKENS_MIN = 40;
@@ -57,7 +60,7 @@ export interface Memory {
   themes: readonly ThemeBlock[];
   /** The messages of both digests, in order. */
   messages: readonly PlacedMessage[];
-  continuity: Continuity | undefined;
+  story: Story | undefined;
 }
 
 /** A message of the digest, and the theme that holds it; undefined if it is hidden in the window. */
@@ -91,24 +94,23 @@ export interface OfferedStatement extends Statement {
   of: ShownSummary;
 }
 
-/** Writes the memory message for a window: statements of summaries, themes, continuity, and as much of the digest as fits. */
+/** Writes the memory message for a window: the story, statements of summaries, themes, and as much of the digest as fits. */
 export function buildMemory(view: PreparedView, options: RenderOptions, window: FittedWindow): Memory {
   const { tokenCounter } = options;
   const placed = window.placed.map((message) => view.blocksOf(message));
-  const inWindow = new Set(placed.flatMap(({ blocks }) => blocks.flatMap(({ names }) => names)));
   const hasPast = view.coldCount + window.hidden.length > 0;
-  const none = { ...NO_TEXT, statements: [], themes: [], messages: [], continuity: undefined };
+  const none = { ...NO_TEXT, statements: [], themes: [], messages: [], story: undefined };
   if (!hasPast) return none;
   const index = indexOf(view.past, tokenCounter);
   const coldCounts = coldCountsOf(view);
   const kind = kindOf(view, tokenCounter);
   const isTold = kind === "talk" && view.themes.some(({ summaries }) => summaries.length > 0);
-  const writeContinuity = (inDigest: ReadonlySet<string>, roomMax?: number) =>
-    options.continuity?.write(window.hidden, window.continuityTokensMax, { inWindow, inDigest, isTold }, roomMax);
-  const continuity = writeContinuity(new Set());
-  const besideContinuity = window.memoryTokensMax - (continuity?.tokenCount ?? 0);
-  const lasting = lastingDigest(view, besideContinuity, options);
-  const tokensMax = besideContinuity - (lasting?.tokenCount ?? 0);
+  const storyShare = kind === "span" ? SPAN_STORY_SHARE : 1;
+  const storyMax = Math.min(window.storyTokensMax, storyShare * window.memoryTokensMax - gapTokensMax(tokenCounter));
+  const story = options.story?.write(window.hidden, storyMax, { isTold });
+  const besideStory = window.memoryTokensMax - (story?.tokenCount ?? 0);
+  const lasting = lastingDigest(view, besideStory, options);
+  const tokensMax = besideStory - (lasting?.tokenCount ?? 0);
 
   const saidFrame = memoryText(view, { overview: [""], notes: [""] }, [], []);
   const gapTokens = gapTokensMax(tokenCounter);
@@ -133,28 +135,20 @@ export function buildMemory(view: PreparedView, options: RenderOptions, window: 
   const textOf = (messages: readonly DigestMessage[]) => memoryText(view, said, themes, messages);
   const frameTokens = tokenCounter.count(textOf([]));
   const isBare = themes.length === 0 && !isSaid;
-  if (frameTokens + (isBare ? DIGEST_TOKENS_MIN : 0) > textTokensMax) return { ...none, continuity };
+  if (frameTokens + (isBare ? DIGEST_TOKENS_MIN : 0) > textTokensMax) return { ...none, story };
 
   const pinned = view.pinned.map(view.blocksOf);
   const hidden = window.hidden.map(view.blocksOf);
   const choice = new DigestChoice(index, hidden, [...pinned, ...placed], window.anchorSeq, lasting?.chosen);
-  choice.markSaid([...said.overview, ...said.notes]);
-  if (continuity !== undefined) choice.markShown(continuity);
-  let digest = choice.write(textTokensMax, frameTokens, textOf);
-  let continuityBeside = continuity;
-  if (continuity !== undefined) {
-    // A name that the digest shows makes room for another one, and the digest fills what is left.
-    const roomMax = continuity.tokenCount + textTokensMax - digest.tokenCount;
-    continuityBeside = writeContinuity(choice.names, roomMax);
-    const left = textTokensMax + continuity.tokenCount - (continuityBeside?.tokenCount ?? 0);
-    digest = choice.write(left, digest.tokenCount, textOf);
-  }
-  if (isBare && lasting === undefined && digest.messages.length === 0) return { ...none, continuity };
+  choice.markSaid([...said.overview, ...said.notes, ...(story?.quotes ?? [])]);
+  if (story !== undefined) choice.markShown(story);
+  const digest = choice.write(textTokensMax, frameTokens, textOf);
+  if (isBare && lasting === undefined && digest.messages.length === 0) return { ...none, story };
   const shown = new Map([...(lasting?.messages ?? []), ...digest.messages].map((message) => [message.id, message]));
   const messages = Array.from(shown.values(), (message): PlacedMessage => {
     return { ...message, cold: message.seq < view.evictedSeq ? view.placeOf(message) : undefined };
   }).sort((left, right) => left.seq - right.seq);
-  return { ...digest, lasting, messages, statements, themes, continuity: continuityBeside };
+  return { ...digest, lasting, messages, statements, themes, story };
 }
 
 /** Returns if a session is work with tools, talk without them, or has one running summary. */

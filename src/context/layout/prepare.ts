@@ -4,7 +4,7 @@ import { wellFormed } from "../../core/well-formed.ts";
 import { tokenSum } from "../costs.ts";
 import type { ContextMessage } from "../result.ts";
 import type { RenderView } from "../view.ts";
-import { groupSteps, type PricedMessage, priced, renderStep, type Step } from "./steps.ts";
+import { groupSteps, NO_TEXT, type PricedMessage, priced, renderStep, type Step } from "./steps.ts";
 
 /** A view whose messages every provider accepts. */
 export interface PreparedView extends RenderView {
@@ -46,9 +46,6 @@ export function prepareView(stored: RenderView, tokenCounter: TokenCounter): Pre
     pinnedTokens: tokenSum(pinnedMessages),
   };
 }
-
-/** Every provider refuses a message without content. */
-const NO_TEXT: Part = { type: "text", text: "[no text]" };
 
 /**
  * Returns the messages of a view in a form that every provider accepts. Three changes may be necessary; a message without changes

@@ -16,6 +16,9 @@ export interface PricedMessage {
   source: { message: Message; how: "verbatim" | "shortened" } | undefined;
 }
 
+/** Every provider refuses a message without content. */
+export const NO_TEXT: Part = { type: "text", text: "[no text]" };
+
 /** Groups messages by `stepId`, in the order in which the steps begin. Steps may interleave. */
 export function groupSteps(messages: readonly Message[], shortened: ReadonlySet<number> = new Set()): Step[] {
   const messagesByStep = new Map<number, Message[]>();

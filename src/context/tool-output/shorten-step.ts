@@ -2,12 +2,15 @@ import type { JsonValue, Message, Part } from "../../core/message.ts";
 import { describeFile } from "../../core/text.ts";
 import { messageTokens, type TokenCounter } from "../../core/tokens.ts";
 import { tokenSum } from "../costs.ts";
-import { renderStep, type Step } from "../layout/steps.ts";
+import { NO_TEXT, renderStep, type Step } from "../layout/steps.ts";
 import { distill } from "./distill.ts";
 import { shorten } from "./shorten.ts";
 
 /** Fewest characters of a shortened text, marker included: about one line of head and one of tail. */
 const CHARS_MIN = 240;
+
+/** The same in a step that would not fit otherwise. */
+const CHARS_LEAST = 60;
 
 /** If a limit was too high, the next limit is at most this share of it. */
 const CHARS_RATIO = 0.9;
@@ -17,6 +20,22 @@ const CHARS_RATIO = 0.9;
  * limit, so short ones stay whole. An open call is measured as if it were unanswered.
  */
 export function shortenStep(step: Step, tokensMax: number, tokenCounter: TokenCounter): Step {
+  return shortened(step, tokensMax, CHARS_MIN, tokenCounter);
+}
+
+/** Cuts a step that would not fit otherwise even further, and leaves out its reasoning. */
+export function shortestStep(
+  { messages, shortened: before }: Step,
+  tokensMax: number,
+  tokenCounter: TokenCounter,
+): Step {
+  const reasoned = messages.filter(({ parts }) => parts.some(isReasoning));
+  const bare = messages.map((message) => withParts(message, withoutReasoning, tokenCounter));
+  const ids = new Set([...before, ...reasoned.map(({ id }) => id)]);
+  return shortened({ messages: bare, shortened: ids }, tokensMax, CHARS_LEAST, tokenCounter);
+}
+
+function shortened(step: Step, tokensMax: number, charsMin: number, tokenCounter: TokenCounter): Step {
   const shortenTo = (charsMax: number): Step => {
     const shortened = new Set(step.shortened);
     const messages = step.messages.map((message) => {
@@ -26,7 +45,7 @@ export function shortenStep(step: Step, tokensMax: number, tokenCounter: TokenCo
     });
     return { messages, shortened };
   };
-  return longestWithin(tokensMax, shortenTo, (shorter) => tokenSum(renderStep(shorter, false, tokenCounter)));
+  return longestWithin(tokensMax, charsMin, shortenTo, (shorter) => tokenSum(renderStep(shorter, false, tokenCounter)));
 }
 
 /**
@@ -37,31 +56,46 @@ export function shortenToolMessage(message: Message, tokensMax: number, tokenCou
   if (message.tokenCount <= tokensMax) return message;
   const shortenTo = (charsMax: number): Message =>
     withParts(message, (part) => shortenToolPart(part, charsMax, `message ${message.id}`), tokenCounter);
-  return longestWithin(tokensMax, shortenTo, ({ tokenCount }) => tokenCount);
+  return longestWithin(tokensMax, CHARS_MIN, shortenTo, ({ tokenCount }) => tokenCount);
 }
 
-function longestWithin<T>(tokensMax: number, shortenTo: (charsMax: number) => T, tokensOf: (value: T) => number): T {
-  let charsMax = Math.max(CHARS_MIN, tokensMax * 4);
+function longestWithin<T>(
+  tokensMax: number,
+  charsMin: number,
+  shortenTo: (charsMax: number) => T,
+  tokensOf: (value: T) => number,
+): T {
+  let charsMax = Math.max(charsMin, tokensMax * 4);
   for (;;) {
     const candidate = shortenTo(charsMax);
     const tokenCount = tokensOf(candidate);
-    if (charsMax === CHARS_MIN || tokenCount <= tokensMax) return candidate;
+    if (charsMax === charsMin || tokenCount <= tokensMax) return candidate;
     // Texts below the limit do not shrink, so the cost falls more slowly than the limit.
-    charsMax = Math.max(CHARS_MIN, Math.floor(charsMax * Math.min(CHARS_RATIO, tokensMax / tokenCount)));
+    charsMax = Math.max(charsMin, Math.floor(charsMax * Math.min(CHARS_RATIO, tokensMax / tokenCount)));
   }
 }
 
-/** Returns the same message if no part changes. */
-function withParts(message: Message, change: (part: Part) => Part, tokenCounter: TokenCounter): Message {
-  const parts = message.parts.map(change);
-  if (parts.every((part, index) => part === message.parts[index])) return message;
+function isReasoning({ type }: Part): boolean {
+  return type === "reasoning";
+}
+
+function withoutReasoning(part: Part): Part[] {
+  return isReasoning(part) ? [] : [part];
+}
+
+/** Returns the same message if no part changes. Providers refuse a message without parts. */
+function withParts(message: Message, change: (part: Part) => Part | Part[], tokenCounter: TokenCounter): Message {
+  const changed = message.parts.flatMap(change);
+  if (changed.length === message.parts.length && changed.every((part, index) => part === message.parts[index]))
+    return message;
+  const parts = changed.length > 0 ? changed : [NO_TEXT];
   return { ...message, parts, tokenCount: messageTokens({ ...message, parts }, tokenCounter) };
 }
 
 /**
  * Cuts every string of a part to `charsMax` UTF-16 units. Returns the same part if no string is longer. Results are distilled,
  * texts keep head and tail, arguments keep their keys, and files are replaced by their names. Reasoning never changes, because
- * providers sign it.
+ * providers sign it: it is whole or left out.
  *
  * @param source  Names the message in the markers: `message 12`.
  */

@@ -1,4 +1,4 @@
-import { rankedFiles, saidLines } from "../../context/continuity/noted-lines.ts";
+import { rankedFiles, saidLines } from "../../context/story/noted-lines.ts";
 import { mayBeNote } from "../../core/artifacts.ts";
 import { compactionNote } from "../../core/compaction.ts";
 import type { Message } from "../../core/message.ts";

@@ -1,4 +1,4 @@
-import { rankedFiles, resultLines, saidLines } from "../../context/continuity/noted-lines.ts";
+import { rankedFiles, resultLines, saidLines } from "../../context/story/noted-lines.ts";
 import type { ActionKind } from "../../core/action.ts";
 import { isPath } from "../../core/project.ts";
 import { NoteReader } from "../../models/notes.ts";

@@ -64,7 +64,7 @@ export interface LocalEmbedding {
 /** The part of a message that a cluster's title is made of. An agent's summary gives none, like a tool's result. */
 export type TitledMessage = Pick<SelectedMessage, "role" | "text">;
 
-/** A message that continuity reads. In `parts`, notes replace long strings. */
+/** A message that a story reads. In `parts`, notes replace long strings. */
 export type NotableMessage = Pick<
   SelectedMessage,
   "id" | "sessionId" | "seq" | "stepId" | "turnSeq" | "role" | "name" | "text" | "createdAtMs"
@@ -106,7 +106,8 @@ const FORGOTTEN = columns(forgottenMessages);
 
 type IdAndSeq = { id: number; seq: number };
 type InsertedRow = Record<Exclude<keyof typeof messages.$inferSelect, "checksum">, string | number | Buffer | null>;
-type SeqRange = { sessionId: string; seqFrom: number; seqEnd: number; limit: number };
+type SeqsBefore = { seqFrom: number; seqEnd: number; limit: number };
+type SeqRange = SeqsBefore & { sessionId: string };
 type SeqsOfSession = [sessionId: string, seqFirst: number, seqLast: number];
 
 const LAST = Number.MAX_SAFE_INTEGER;
@@ -173,6 +174,13 @@ export class MessageRepository extends PathReader {
   readonly #notableBefore = this.statement<SeqRange, MessageValues>`
     SELECT ${MESSAGE} FROM messages
     WHERE session_id = @sessionId AND seq >= @seqFrom AND seq < @seqEnd AND pinned = 0 ORDER BY seq DESC LIMIT @limit`
+    .raw()
+    .map(messageRowOf);
+  readonly #saidBefore = this.statement<SeqRange, MessageValues>`
+    SELECT ${MESSAGE} FROM messages
+    WHERE session_id = @sessionId AND seq >= @seqFrom AND seq < @seqEnd AND pinned = 0
+      AND role IN ('user', 'assistant') AND instr(parts, '"type":"text"') > 0
+    ORDER BY seq DESC LIMIT @limit`
     .raw()
     .map(messageRowOf);
   /** What users and models said in some steps, in order. */
@@ -487,10 +495,23 @@ export class MessageRepository extends PathReader {
   }
 
   /** Returns the newest `limit` messages from `seqFrom` to before `seqEnd`, in order and without pinned ones. */
-  notableBefore(sessionId: string, range: { seqFrom: number; seqEnd: number; limit: number }): NotableMessage[] {
+  notableBefore(sessionId: string, range: SeqsBefore): NotableMessage[] {
+    return this.#newestBefore(this.#notableBefore, sessionId, range);
+  }
+
+  /** Like `notableBefore`, but only what users and assistants said in words. */
+  saidBefore(sessionId: string, range: SeqsBefore): NotableMessage[] {
+    return this.#newestBefore(this.#saidBefore, sessionId, range);
+  }
+
+  #newestBefore(
+    statement: { all(range: SeqRange): ReturnType<typeof messageRowOf>[] },
+    sessionId: string,
+    range: SeqsBefore,
+  ): NotableMessage[] {
     const pieces = this.paths.pieces(sessionId, range.seqFrom, range.seqEnd - 1).reverse();
     const rows = rowsIn(pieces, range.limit, ({ sessionId, seqFirst, seqLast }, limit) => {
-      const found = this.#notableBefore.all({ sessionId, seqFrom: seqFirst, seqEnd: seqLast + 1, limit });
+      const found = statement.all({ sessionId, seqFrom: seqFirst, seqEnd: seqLast + 1, limit });
       return inPlace([sessionId, seqFirst, seqLast], found.reverse()).reverse();
     });
     return rows.reverse().map(notableMessage);

@@ -57,7 +57,7 @@ test("renders an empty session as nothing", () => {
     sources: [],
     omitted: [],
     recalled: [],
-    continuity: [],
+    story: [],
   });
 });
 
@@ -128,15 +128,16 @@ describe("a newest step that is too large", () => {
   const asks = messageOf(31, "assistant", [call("c1", "run", { command: "npm test" })]);
   const output = (tokens: number): Message => messageOf(32, "tool", [result("c1", "line\n".repeat(tokens))], 31);
 
-  test("takes the room of the memory block and stays whole", () => {
+  test("is shortened in a small context, because what came before says more", () => {
     const summaries = [summaryOf(0, 20, "word ".repeat(240))];
     const themes = [themeOf(0, 30, { tokenCount: 3_000, summaries })];
     const answer = output(500); // 647 tokens
     const view = viewOf({ window: [question, asks, answer], evictedSeq: 30, themes });
     expect(render(viewOf({ ...view, window: [question] }), 3_000).sources.at(-1)!.how).toBe("summary");
     const { messages, sources } = render(view, 1_000);
-    expect(sources.map(({ how }) => how)).not.toContain("summary");
-    expect(messages.at(-1)!.parts).toBe(answer.parts);
+    expect(sources.map(({ how }) => how)).toContain("summary");
+    expect(messages.at(-1)!.parts).not.toBe(answer.parts);
+    expect(render(view, 9_000).messages.at(-1)!.parts).toBe(answer.parts);
   });
 
   test("is shortened when it does not fit beside one pointer line, and leaves room for what came before", () => {
@@ -168,6 +169,16 @@ describe("a newest step that is too large", () => {
     });
     expect(render(view, 2_040).messages).toHaveLength(2);
   });
+
+  test("leaves out its reasoning rather than not to fit", () => {
+    const thinks = messageOf(31, "assistant", [
+      { type: "reasoning", text: "so many words ".repeat(500) },
+      { type: "text", text: "The lock is stale." },
+    ]);
+    const view = viewOf({ window: [question, thinks], evictedSeq: 30, themes: cold });
+    expect(render(view, 1_000).messages.at(-1)!.parts).toEqual([thinks.parts[1]]);
+    expect(render(view, 20_000).messages.at(-1)!.parts).toBe(thinks.parts);
+  });
 });
 
 describe("the budget that is asked for", () => {
@@ -184,10 +195,10 @@ describe("the budget that is asked for", () => {
   });
 
   test("is that of the whole step where its shortened form would cost more", () => {
-    const cheap = { ...textMessage(0, "assistant", 100), tokenCount: 30 }; // by another counter
+    const cheap = { ...textMessage(0, "assistant", 100), tokenCount: 10 }; // by another counter
     const view = viewOf({ window: [cheap] });
-    expect(tokensNeeded(view, 29 + OPENING_TOKENS)).toMatchObject({ details: { tokensNeeded: 30 + OPENING_TOKENS } });
-    expect(render(view, 30 + OPENING_TOKENS).sources).toMatchObject([{ how: "verbatim" }]);
+    expect(tokensNeeded(view, 9 + OPENING_TOKENS)).toMatchObject({ details: { tokensNeeded: 10 + OPENING_TOKENS } });
+    expect(render(view, 10 + OPENING_TOKENS).sources).toMatchObject([{ how: "verbatim" }]);
   });
 });
 

@@ -311,8 +311,7 @@ function checkPrompts(prompts: readonly (readonly { role: string; content: unkno
   prompts.forEach((prompt, index) => {
     const words = JSON.stringify(prompt);
     expect(words.length).toBeLessThan(BUDGET.tokensMax * 8);
-    for (const block of [/<memory\b/g, /<continuity\b/g])
-      expect((words.match(block) ?? []).length).toBeLessThanOrEqual(1);
+    for (const block of [/<memory\b/g, /<story\b/g]) expect((words.match(block) ?? []).length).toBeLessThanOrEqual(1);
     const parts = prompt.flatMap(({ content }) => (Array.isArray(content) ? content : []));
     const ids = (type: string) => parts.filter((part) => part.type === type).map((part) => part.toolCallId);
     expect(ids("tool-result")).toEqual(ids("tool-call"));

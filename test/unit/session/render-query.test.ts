@@ -20,11 +20,11 @@ function fill(session: Session, count: number): void {
 test("brings back, word for word, what has left the context of a long session", () => {
   const session = temporaryStore().session("s");
   fill(session, 2); // the first thing that was asked is told in every context
-  session.append({ role: "user", content: `The deploy region is Oslo <north>${".".repeat(80)}` });
+  session.append({ role: "assistant", content: `\`\`\`\nThe deploy region is Oslo <north>${".".repeat(80)}\n\`\`\`` });
   fill(session, 200);
   session.compact();
   const plain = session.render({ tokensMax: 1_000 });
-  expect(textsOf(plain)).not.toContain("is Oslo &lt;north&gt;."); // the dots cost tokens and say nothing
+  expect(textsOf(plain)).not.toContain("is Oslo &lt;north&gt;.");
   expect(plain.recalled).toEqual([]);
   expect(plain.stablePrefixTokens).toBe(plain.tokenCount);
 

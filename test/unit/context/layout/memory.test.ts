@@ -73,15 +73,15 @@ test("quotes what later work is likely to use, and leaves out what the window sh
   const messages = [
     messageOf(0, "assistant", [call("c1", "Read", { file_path: "src/port.ts" })]),
     messageOf(1, "tool", [result("c1", code.join("\n"))], 0),
-    ...Array.from({ length: 12 }, (_, index) => said(2 + index, "assistant", `${chatter} (${index})`)),
+    ...Array.from({ length: 150 }, (_, index) => said(2 + index, "assistant", `${chatter} (${index})`)),
   ];
   const inDigest = (window: Message[]) => {
-    const view = pastOf(messages, { window, anchorSeq: 20 });
-    const { text } = memoryOf(view, 700);
+    const view = pastOf(messages, { window, anchorSeq: 200 });
+    const { text } = memoryOf(view, 2_600);
     return code.filter((line) => text?.includes(line)).length;
   };
-  expect(inDigest([textMessage(20, "user", 20)])).toBeGreaterThan(10);
-  expect(inDigest([said(20, "assistant", code.join("\n")), textMessage(21, "user", 20)])).toBe(0);
+  expect(inDigest([textMessage(200, "user", 20)])).toBeGreaterThan(10);
+  expect(inDigest([said(200, "assistant", code.join("\n")), textMessage(201, "user", 20)])).toBe(0);
 });
 
 test("marks what it leaves out of a message, and shows short messages whole", () => {

@@ -1,12 +1,10 @@
 import type { NotedMessage } from "../../core/notes.ts";
 import { WorkingSet } from "../../core/working-set.ts";
-import type { BlockIndex, IndexedMessage } from "../digest/block-index.ts";
-import type { BlockedMessage } from "../digest/blocks.ts";
 
 /** A message with only some of its notes. */
 type Noted<K extends keyof NotedMessage> = Pick<NotedMessage, "messageId" | "seq" | K>;
 
-/** A line that continuity may show, and the message that it comes from. */
+/** A line that a story may show, and the message that it comes from. */
 export interface NotedLine {
   text: string;
   messageId: number;
@@ -91,73 +89,6 @@ export function pathOfActions(notes: readonly Noted<"did">[]): NotedLine[] {
 
 function pathLines(path: readonly (NotedLine & { count: number })[]): NotedLine[] {
   return path.map(({ count, ...line }) => (count === 1 ? line : { ...line, text: `${line.text} ×${count}` }));
-}
-
-interface RankedName {
-  /** The number of the name in the index. */
-  number: number;
-  weight: number;
-  /** The number of names that were mentioned before this one. */
-  order: number;
-  /** The last message that mentions it. */
-  messageId: number;
-  seq: number;
-}
-
-/** Ranks identifiers by how often they were written, read or printed, and by how long ago. */
-export class NameRanks {
-  readonly #index: BlockIndex;
-  readonly #byNumber = new Map<number, RankedName>();
-  readonly #ranked: RankedName[];
-
-  constructor(index: BlockIndex) {
-    this.#index = index;
-    for (const message of index.past) this.#mention(message, this.#byNumber, this.#byNumber);
-    this.#ranked = [...this.#byNumber.values()].sort(heaviestFirst);
-  }
-
-  /** Yields the names of the messages before the window and of later ones, heaviest first. */
-  *ranked(later: readonly BlockedMessage[] = []): Generator<NotedLine> {
-    const changed = new Map<number, RankedName>();
-    for (const message of later) this.#mention(this.#index.of(message), changed, this.#byNumber);
-    const changes = [...changed.values()].sort(heaviestFirst);
-    let next = 0;
-    for (const name of this.#ranked) {
-      if (changed.has(name.number)) continue;
-      while (next < changes.length && heaviestFirst(changes[next]!, name) < 0) yield this.#lineOf(changes[next++]!);
-      yield this.#lineOf(name);
-    }
-    for (const name of changes.slice(next)) yield this.#lineOf(name);
-  }
-
-  #lineOf({ number, messageId, seq }: RankedName): NotedLine {
-    return { text: this.#index.lexicon.nameNumbers.textOf(number), messageId, seq };
-  }
-
-  #mention(
-    { source: { id: messageId, seq, nameWeight }, names }: IndexedMessage,
-    mentioned: Map<number, RankedName>,
-    before: ReadonlyMap<number, RankedName>,
-  ): void {
-    // Only proportions count, so a mention in the last message before the window has its whole weight.
-    const weight = nameWeight * 2 ** ((seq - this.#index.seqLast) / HALVING_MESSAGES);
-    for (const number of names) {
-      const name = mentioned.get(number);
-      if (name !== undefined) {
-        name.weight += weight;
-        name.messageId = messageId;
-        name.seq = seq;
-        continue;
-      }
-      const known = before.get(number);
-      const order = known?.order ?? (mentioned === before ? 0 : before.size) + mentioned.size;
-      mentioned.set(number, { number, weight: (known?.weight ?? 0) + weight, order, messageId, seq });
-    }
-  }
-}
-
-function heaviestFirst(left: RankedName, right: RankedName): number {
-  return right.weight - left.weight || left.order - right.order;
 }
 
 /** Ranks files by what was done with each, and by how long ago. */

@@ -1,19 +1,15 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import {
-  buildContinuity,
-  continuityShare,
-  continuityTopics,
-  keptTokens,
-} from "../../src/context/continuity/continuity.ts";
-import { type KeptLine, NameRanks } from "../../src/context/continuity/noted-lines.ts";
-import { indexOf } from "../../src/context/digest/block-index.ts";
 import { prepareView } from "../../src/context/layout/prepare.ts";
 import { renderContext } from "../../src/context/render.ts";
-import type { ContinuityWriter } from "../../src/context/result.ts";
+import type { StoryWriter } from "../../src/context/result.ts";
+import type { KeptLine } from "../../src/context/story/noted-lines.ts";
+import { pathOfActions, rankedFiles, resultLines } from "../../src/context/story/noted-lines.ts";
+import { buildStory, type StoryLines, wholeTokens } from "../../src/context/story/story.ts";
 import type { NotedMessage } from "../../src/core/notes.ts";
 import { type Message, StoreError } from "../../src/index.ts";
 import { NoteReader } from "../../src/models/notes.ts";
+import { ToldReader, toldIn } from "../../src/models/told.ts";
 import { runs, seenInRuns } from "../support/effort.ts";
 import { parseBlock, partitionFaults, tokensOfContext } from "../support/render-checks.ts";
 import { quarterCounter, type SessionModel, sessionArbitrary, tokensMaxArbitrary } from "../support/render-model.ts";
@@ -41,30 +37,28 @@ function keptOf(notes: readonly NotedMessage[], messages: readonly Message[]): K
 }
 
 /** All that has left the window is told of, however long ago. */
-function writerOf({ messages, view }: SessionModel): ContinuityWriter {
+function writerOf({ messages, view }: SessionModel): StoryWriter {
   const shown = new Set([...view.pinned, ...view.window].map(({ id }) => id));
-  const cold = notesOfMessages(messages.filter(({ id }) => !shown.has(id)));
+  const cold = messages.filter(({ id }) => !shown.has(id));
+  const linesOf = (told: readonly Message[]): StoryLines => {
+    const notes = notesOfMessages(told);
+    const reader = new ToldReader();
+    return {
+      kept: keptOf(notes, messages),
+      told: toldIn(told.flatMap((message) => reader.of(message) ?? [])),
+      errors: resultLines(notes).errors,
+      actions: pathOfActions(notes),
+      files: rankedFiles(notes),
+    };
+  };
   return {
-    share: continuityShare(cold),
-    keptTokens: keptTokens(keptOf(cold, messages), quarterCounter),
-    write: (hidden, tokensMax, { inWindow, inDigest }, roomMax) => {
-      const blocked = [...view.past, ...hidden.map((message) => view.blocksOf(message))];
-      const notes = [...cold, ...notesOfMessages(hidden)];
-      const topics = continuityTopics(notes, inWindow, quarterCounter, keptOf(notes, messages));
-      return buildContinuity(
-        topics,
-        new NameRanks(indexOf(blocked, quarterCounter)).ranked(),
-        inDigest,
-        tokensMax,
-        quarterCounter,
-        roomMax,
-      );
-    },
+    wholeTokens: wholeTokens(linesOf(cold), quarterCounter),
+    write: (hidden, tokensMax) => buildStory(linesOf([...cold, ...hidden]), tokensMax, quarterCounter),
   };
 }
 
 /**
- * Goal: with continuity, too, a context obeys its budget and claims every message once; no text breaks out of the block,
+ * Goal: with a story, too, a context obeys its budget and claims every message once; no text breaks out of the block,
  * which tells only of what it names, and nothing of what is shown.
  * Method: render sessions with texts that try to; count, claim and parse the result by itself.
  */
@@ -73,7 +67,7 @@ test("obeys the budget, claims nothing, and lets no text break out", () => {
   let refused = 0;
   fc.assert(
     fc.property(sessionArbitrary, tokensMaxArbitrary, (model, tokensMax) => {
-      const options = { tokensMax, tokenCounter: quarterCounter, continuity: writerOf(model) };
+      const options = { tokensMax, tokenCounter: quarterCounter, story: writerOf(model) };
       const render = () => {
         try {
           return renderContext(prepareView(model.view, quarterCounter), options);
@@ -84,7 +78,7 @@ test("obeys the budget, claims nothing, and lets no text break out", () => {
       };
       const result = render();
       if (result === undefined) {
-        // Continuity costs no budget that would do without it.
+        // A story costs no budget that would do without it.
         expect(() =>
           renderContext(prepareView(model.view, quarterCounter), { tokensMax, tokenCounter: quarterCounter }),
         ).toThrow(StoreError);
@@ -95,19 +89,19 @@ test("obeys the budget, claims nothing, and lets no text break out", () => {
       expect(result.tokenCount).toBe(tokensOfContext(result.messages, model));
       expect(result.tokenCount).toBeLessThanOrEqual(tokensMax);
       expect(partitionFaults(result, model)).toEqual([]);
-      if (result.continuity.length === 0) return;
+      if (result.story.length === 0) return;
 
       told++;
-      const parts = result.messages[result.continuity[0]!.messageIndex]!.parts;
-      const block = parts.find(({ text }) => String(text).startsWith("<continuity>"))!;
-      const [continuity, ...others] = parseBlock(String(block.text));
+      const parts = result.messages[result.story[0]!.messageIndex]!.parts;
+      const block = parts.find(({ text }) => String(text).startsWith("<story>"))!;
+      const [story, ...others] = parseBlock(String(block.text));
       expect(others).toEqual([]);
-      expect(continuity!.children.every(({ children }) => children.length === 0)).toBe(true);
-      const named = continuity!.children.flatMap(({ attributes }) => attributes.seq!.split("-").map(Number));
-      const seqs = result.continuity.map(({ seq }) => seq);
+      expect(story!.children.every(({ children }) => children.length === 0)).toBe(true);
+      const named = story!.children.flatMap(({ attributes }) => attributes.seq!.split("-").map(Number));
+      const seqs = result.story.map(({ seq }) => seq);
       expect(named.every((seq) => seqs.includes(seq))).toBe(true);
       const shown = new Set([...model.view.pinned.map(({ id }) => id)]);
-      for (const { messageId, seq } of result.continuity) {
+      for (const { messageId, seq } of result.story) {
         expect(model.messages[seq]!.id).toBe(messageId);
         expect(shown.has(messageId)).toBe(false);
       }

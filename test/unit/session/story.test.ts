@@ -4,7 +4,7 @@ import { openedStore, temporaryPath, temporaryStore } from "../../support/tempor
 
 function blockOf({ messages }: RenderResult): string | undefined {
   const texts = messages.flatMap(({ parts }) => parts.map((part) => String(part.text)));
-  return texts.find((text) => text.startsWith("<continuity>"));
+  return texts.find((text) => text.startsWith("<story>"));
 }
 
 /** An agent's rounds: a call on a file, and its result. */
@@ -37,7 +37,7 @@ test("a session that is shown whole is told nothing besides", () => {
   work(session, 0, 5);
   const context = session.render({ tokensMax: 8_000 });
   expect(blockOf(context)).toBeUndefined();
-  expect(context.continuity).toEqual([]);
+  expect(context.story).toEqual([]);
 });
 
 test("a long session is told its goal, its path and its working set, and every line leads back", () => {
@@ -45,11 +45,11 @@ test("a long session is told its goal, its path and its working set, and every l
   work(session, 0, 100);
   const context = session.render({ tokensMax: 2_000 });
   const block = blockOf(context)!;
-  expect(block).toContain('<asked seq="0">Port the parser to Rust, part by part.</asked>');
+  expect(block).toContain("0 user: Port the parser to Rust, part by part.");
   expect(block).toMatch(/<did seq="\d+-\d+">read part\d+\.go; /);
   expect(block).toMatch(/<files seq="\d+-\d+">src\/\{part\d+\.go, /);
-  expect(context.continuity.length).toBeGreaterThan(10);
-  for (const { messageId, seq, messageIndex } of context.continuity) {
+  expect(context.story.length).toBeGreaterThan(10);
+  for (const { messageId, seq, messageIndex } of context.story) {
     expect(session.messages({ seqFrom: seq, seqTo: seq })[0]!.id).toBe(messageId);
     expect(context.messages[messageIndex]!.parts.some((part) => part.text === block)).toBe(true);
   }
@@ -81,16 +81,14 @@ test("a digest of very long messages is the same in the process that wrote them 
   const context = session.render({ tokensMax: 4_000 });
   store.close();
   expect(openedStore(path).resume("s").render({ tokensMax: 4_000 })).toEqual(context);
-  expect(context.sources.filter(({ how }) => how === "shortened").length).toBeGreaterThan(10);
+  expect(context.story.length).toBeGreaterThan(3);
 });
 
 test("a limit that the user set long ago is told for as long as it is among the newest turns", () => {
   const session = begun();
   session.append({ role: "user", content: "Do not change the grammar file." });
   work(session, 0, 400);
-  expect(blockOf(session.render({ tokensMax: 4_000 }))).toContain(
-    '<rule seq="1">Do not change the grammar file.</rule>',
-  );
+  expect(blockOf(session.render({ tokensMax: 4_000 }))).toContain("1 user: Do not change the grammar file.");
 });
 
 test("what the user asked to be kept is told until the user takes it back, and is given room for it", () => {

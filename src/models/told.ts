@@ -1,0 +1,302 @@
+import { compactionNote } from "../core/compaction.ts";
+import { isInjected } from "../core/injected.ts";
+import type { Message, Part, Role } from "../core/message.ts";
+import { cutLine, excerpt, oneLine, plainText } from "./lines.ts";
+import { sentencesOf } from "./sentences.ts";
+import { withoutHarness } from "./statements.ts";
+import { forEachWord, words } from "./words.ts";
+
+/** The fields of a message that its sentences are read from. Long strings in `parts` may be references to artifacts. */
+export interface SaidMessage {
+  id: number;
+  seq: number;
+  stepId: number;
+  role: Role;
+  text: string;
+  parts: readonly Part[];
+  metadata?: Message["metadata"] | null;
+}
+
+/** Who says a sentence. `summary` is what an agent wrote when it compacted its context, `commit` the answer of `git commit`. */
+export type Teller = "user" | "agent" | "summary" | "commit";
+
+/** A sentence of a message that tells what was wanted, done, decided or found. */
+export interface Sentence {
+  /** One line in the words of the message, without marks of Markdown. */
+  text: string;
+  /** What its words say of its worth, without regard to who says it, where and when. */
+  worth: number;
+  /** True for a line of code, which only users' messages give. */
+  isCode: boolean;
+}
+
+/** What a message tells. */
+export interface ToldMessage {
+  messageId: number;
+  seq: number;
+  by: Teller;
+  sentences: readonly Sentence[];
+}
+
+/** A sentence at its place in the session. */
+export interface Told {
+  messageId: number;
+  seq: number;
+  by: Teller;
+  text: string;
+  /** How much whoever goes on needs it, before what else is told. */
+  worth: number;
+  /** True for the last words of an agent before the user speaks again. */
+  isClosing: boolean;
+}
+
+/** If a message is longer, only its beginning and its end are read. Agents close long messages with what came out. */
+const READ_CHARS_MAX = 12_000;
+/** A sentence is cut to this many characters. */
+const USER_CHARS_MAX = 200;
+const AGENT_CHARS_MAX = 200;
+const SENTENCES_MAX = 60;
+/** A sentence of fewer words that tell something, such as "All tests:", needs its neighbors to be understood. */
+const WORDS_MIN = { user: 1, agent: 3 };
+
+/** Announces what the next call shows. */
+const NARRATION =
+  /^(?:(?:now|so|and|then|first|next|ok|okay|also|actually|hmm|wait)[,:]? )*(?:let me|let['’]s|i['’]ll|i will|i['’]m going to|i am going to|i need to|i should|looking at|checking|running|reading|you['’]re (?:absolutely )?right)\b/i;
+/** Begins many answers, and says nothing. */
+const FILLER =
+  /^(?:(?:great|perfect|excellent|good|nice|okay|ok|sure|yes|right|exactly(?: right)?|absolutely|interesting|ah|done|hmm|thanks|got it|you['’]re (?:absolutely )?right)(?: (?:catch|question|point|idea|news))?[!.,:]+\s+)+/i;
+/** Words of deciding, of rules, of outcomes, and of what is open. */
+const TELLING =
+  /\b(?:decid\w+|decision|chose|option|instead|because|root cause|the (?:issue|problem|bug|fix)|turns out|found|fixed|pass(?:ed|es|ing)?|fail(?:ed|s|ing)?|commit|revert|reject|must|never|always|don['’]t|do not|should|only|not yet|open|todo|remain|pending|next step|blocked)\b/i;
+const NAME = /`|\/\w|\w\.\w{1,4}\b/;
+const ANNOUNCES = /[:：]$/;
+const BOLD_LINE = /^\*\*[^*]+\*\*:?$/;
+const MARKS = /\*\*|__|`/g;
+const LEADING_SIGNS = /^[^\p{L}\p{N}"'“‘([{<./~$#@-]+/u;
+
+/** Agents that continue a compacted session in a new one begin it so. */
+const CONTINUATION = /^\s*(?:This session is being continued from a previous conversation|<state_snapshot>)/;
+const COMMIT_LINE = /^\[[\w./-]+(?: \([^)]*\))? ([0-9a-f]{7,12})\] (.+)$/gm;
+const COMMIT_COMMAND = /\bgit\b[^"'|;&]*\bcommit\b/;
+
+const WORTH = {
+  telling: { user: 0.5, agent: 0.45 },
+  digit: 0.1,
+  name: 0.15,
+  narration: -0.8,
+  announcing: -0.4,
+  code: -0.5,
+};
+
+/** Reads what messages tell, in order, because the answer of a commit is known by its call. */
+export class ToldReader {
+  /** The calls of `git commit`. A key is the call's step and id. */
+  readonly #commits = new Set<string>();
+
+  /** Returns undefined for a message that tells nothing. */
+  of(message: SaidMessage): ToldMessage | undefined {
+    const { id: messageId, seq, role } = message;
+    if (role === "tool") return this.#commitsIn(message);
+    if (role === "assistant") this.#noteCommits(message);
+    const prose = proseOf(message);
+    if (prose === "") return undefined;
+    const isSummary = compactionNote(message.metadata) !== undefined || CONTINUATION.test(prose);
+    const by = isSummary ? "summary" : role === "assistant" ? "agent" : "user";
+    if (role === "system") return undefined;
+    const sentences = sentencesIn(prose, by === "user" ? "user" : "agent");
+    return sentences.length === 0 ? undefined : { messageId, seq, by, sentences };
+  }
+
+  #noteCommits({ stepId, parts }: SaidMessage): void {
+    for (const part of parts) {
+      if (part.type !== "tool_call" || isInjected(part)) continue;
+      if (COMMIT_COMMAND.test(JSON.stringify(part.args) ?? "")) this.#commits.add(`${stepId} ${part.toolCallId}`);
+    }
+  }
+
+  #commitsIn({ id: messageId, seq, stepId, parts, text }: SaidMessage): ToldMessage | undefined {
+    const answers = parts.some((part) => {
+      return part.type === "tool_result" && this.#commits.has(`${stepId} ${part.toolCallId}`);
+    });
+    if (!answers) return undefined;
+    const sentences = Array.from(plainText(text).matchAll(COMMIT_LINE), ([, hash, subject]): Sentence => {
+      return { text: cutLine(`committed ${hash}: ${oneLine(subject!)}`, AGENT_CHARS_MAX), worth: 0, isCode: false };
+    });
+    return sentences.length === 0 ? undefined : { messageId, seq, by: "commit", sentences };
+  }
+}
+
+/** Returns what a user or a model says in a message, without what an agent's program put into it; "" if nothing. */
+function proseOf({ role, text, parts }: SaidMessage): string {
+  const calls = parts.some(({ type }) => type === "tool_call");
+  const said = parts.flatMap((part) => (part.type === "text" && !isInjected(part) ? [part.text] : []));
+  if (said.length === 0) return "";
+  // The text of a message with calls has their arguments, too. A long string in the parts is stored elsewhere.
+  const prose = role === "user" || !calls ? text : said.join("\n");
+  return withoutHarness(plainText(excerpt(prose, READ_CHARS_MAX))).trim();
+}
+
+function sentencesIn(prose: string, by: "user" | "agent"): Sentence[] {
+  const found: Sentence[] = [];
+  for (const { text: written, kind } of sentencesOf(prose)) {
+    if (found.length === SENTENCES_MAX) break;
+    const isCode = kind === "code";
+    if (by === "agent" && (isCode || kind === "heading" || BOLD_LINE.test(written))) continue;
+    const line = oneLine(written.replace(MARKS, "").replace(LEADING_SIGNS, ""));
+    const text = by === "agent" ? line.replace(FILLER, "") : line;
+    if (wordCountWithin(text, WORDS_MIN[by]) < WORDS_MIN[by]) continue;
+    let worth = 0;
+    if (TELLING.test(line)) worth += WORTH.telling[by];
+    if (by === "agent") {
+      if (NARRATION.test(text)) worth += WORTH.narration;
+      if (/\d/.test(text)) worth += WORTH.digit;
+      if (NAME.test(written)) worth += WORTH.name;
+      if (ANNOUNCES.test(text)) worth += WORTH.announcing;
+    } else if (isCode) worth += WORTH.code;
+    found.push({ text: cutLine(text, by === "user" ? USER_CHARS_MAX : AGENT_CHARS_MAX), worth, isCode });
+  }
+  return found;
+}
+
+function wordCountWithin(text: string, most: number): number {
+  return Math.min(most, new Set(words(text)).size);
+}
+
+/** The worth of a sentence by who says it, and how it falls with each sentence before it in the message. */
+const OF_USER = { first: 2.4, fall: 0.25, least: 0.6 };
+const OF_CLOSING = { first: 1.3, fall: 0.05, least: 0 };
+const OF_AGENT = { first: 0.7, fall: 0.1, least: 0 };
+const OF_SUMMARY = { first: 0.7, fall: 0, least: 0 };
+const OF_COMMIT = { first: 1.2, fall: 0, least: 0 };
+/** The first request started the work, and the second mostly says what is meant. */
+const FIRST_TURNS = { count: 2, worth: 0.5 };
+/** What is newest is worth so much more than what is oldest. */
+const RECENCY = { user: 0.4, agent: 0.5 };
+
+/** Returns the sentences of messages in order, each with its worth for whoever goes on. */
+export function toldIn(messages: readonly ToldMessage[]): Told[] {
+  const closings = closingsOf(messages);
+  const [from, end] = [messages[0]?.seq ?? 0, (messages.at(-1)?.seq ?? 0) + 1];
+  let turns = 0;
+  return messages.flatMap(({ messageId, seq, by, sentences }) => {
+    if (by === "user") turns++;
+    const isClosing = closings.has(messageId);
+    const { first, fall, least } =
+      by === "user"
+        ? OF_USER
+        : by === "commit"
+          ? OF_COMMIT
+          : by === "summary"
+            ? OF_SUMMARY
+            : isClosing
+              ? OF_CLOSING
+              : OF_AGENT;
+    const age = (seq - from) / (end - from);
+    const extra = by === "user" ? (turns <= FIRST_TURNS.count ? FIRST_TURNS.worth : 0) : 0;
+    const newer = by === "summary" ? 0 : RECENCY[by === "user" ? "user" : "agent"] * age;
+    return sentences.map(({ text, worth }, index): Told => {
+      const own = Math.max(least, first - fall * index);
+      return { messageId, seq, by, text, worth: own + worth + extra + newer, isClosing };
+    });
+  });
+}
+
+/** Returns the ids of the messages in which agents spoke last before the user did. */
+function closingsOf(messages: readonly ToldMessage[]): Set<number> {
+  const closings = new Set<number>();
+  let last: number | undefined;
+  for (const { messageId, by } of messages) {
+    if (by === "agent") last = messageId;
+    else if (by === "user") {
+      if (last !== undefined) closings.add(last);
+      last = undefined;
+    }
+  }
+  if (last !== undefined) closings.add(last);
+  return closings;
+}
+
+/** The share of a sentence's worth that counts only for words that are not told yet. */
+const NOVELTY = 0.8;
+/** Each time a word was told, telling it again is worth this share. */
+const REPEATED = 0.35;
+/** Worth is divided by the cost to this power. Long sentences tell more, but not as much more as they cost. */
+const COST_POWER = 0.35;
+const COST_BASE = 8;
+/** Worth less, a sentence is not told at all. */
+const WORTH_MIN = 0.05;
+
+/**
+ * Chooses sentences for a room: greedily, those with the most worth for their cost, where words that are already told count less. That
+ * is a submodular cover (Lin and Bilmes, *A Class of Submodular Functions for Document Summarization*, 2011): a greedy choice is
+ * near the best one, and a sentence that repeats others waits until there is room.
+ *
+ * @param room  The tokens for all of them.
+ * @param costOf  Returns the tokens of a sentence. `isFirst` is true if no other of its message is chosen yet.
+ * @returns the chosen sentences in their order.
+ */
+export function chooseTold<T extends Pick<Told, "messageId" | "text" | "worth">>(
+  told: readonly T[],
+  room: number,
+  costOf: (told: T, isFirst: boolean) => number,
+): T[] {
+  const candidates = told.flatMap((one, order) => {
+    if (one.worth <= WORTH_MIN) return [];
+    return [{ one, order, words: wholeWords(one.text), own: costOf(one, false), whole: costOf(one, true) }];
+  });
+  const counts = new Map<string, number>();
+  for (const { words } of candidates) for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
+  const weightOf = (word: string): number => Math.log(1 + candidates.length / counts.get(word)!);
+  const repeats = new Map<string, number>();
+  const begun = new Set<number>();
+  type Candidate = (typeof candidates)[number];
+  const costNow = ({ one, own, whole }: Candidate): number => (begun.has(one.messageId) ? own : whole);
+  const worthPerCost = (candidate: Candidate): number => {
+    let [all, fresh] = [0, 0];
+    for (const word of candidate.words) {
+      const weight = weightOf(word);
+      all += weight;
+      fresh += weight * REPEATED ** (repeats.get(word) ?? 0);
+    }
+    const novelty = all === 0 ? 0 : fresh / all;
+    const worth = candidate.one.worth * (1 - NOVELTY + NOVELTY * novelty);
+    return worth / (COST_BASE + costNow(candidate)) ** COST_POWER;
+  };
+  // Values only fall, but for a message that is begun, whose next sentences cost a little less.
+  const queue = candidates.map((candidate) => ({ candidate, value: worthPerCost(candidate) }));
+  queue.sort((left, right) => left.value - right.value || right.candidate.order - left.candidate.order);
+  const chosen: Candidate[] = [];
+  for (let left = room; queue.length > 0; ) {
+    const best = queue.pop()!;
+    if (costNow(best.candidate) > left) continue;
+    const value = worthPerCost(best.candidate);
+    if (value < (queue.at(-1)?.value ?? 0)) {
+      best.value = value;
+      insert(queue, best);
+      continue;
+    }
+    left -= costNow(best.candidate);
+    chosen.push(best.candidate);
+    begun.add(best.candidate.one.messageId);
+    for (const word of best.candidate.words) repeats.set(word, (repeats.get(word) ?? 0) + 1);
+  }
+  return chosen.sort((left, right) => left.order - right.order).map(({ one }) => one);
+}
+
+function insert<T extends { value: number }>(queue: T[], item: T): void {
+  let [from, end] = [0, queue.length];
+  while (from < end) {
+    const middle = (from + end) >> 1;
+    if (queue[middle]!.value < item.value) from = middle + 1;
+    else end = middle;
+  }
+  queue.splice(from, 0, item);
+}
+
+function wholeWords(text: string): string[] {
+  const found = new Set<string>();
+  forEachWord(text, (word, kind) => {
+    if (kind !== "piece") found.add(word);
+  });
+  return [...found];
+}

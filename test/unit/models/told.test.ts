@@ -1,0 +1,118 @@
+import { describe, expect, test } from "vitest";
+import type { Part } from "../../../src/core/message.ts";
+import { chooseTold, type SaidMessage, type Told, ToldReader, toldIn } from "../../../src/models/told.ts";
+
+function said(seq: number, role: SaidMessage["role"], ...parts: (Part | string)[]): SaidMessage {
+  const all = parts.map((part): Part => (typeof part === "string" ? { type: "text", text: part } : part));
+  const text = all
+    .filter(({ injected }) => injected !== true)
+    .map((part) => String(part.text ?? part.content ?? ""))
+    .join("\n");
+  return { id: 100 + seq, seq, stepId: seq, role, text, parts: all };
+}
+
+const read = (...messages: SaidMessage[]) => {
+  const reader = new ToldReader();
+  return messages.flatMap((message) => reader.of(message) ?? []);
+};
+const textsOf = (lines: readonly { text: string }[]) => lines.map(({ text }) => text);
+const sentencesOf = (message: SaidMessage) => textsOf(read(message)[0]?.sentences ?? []);
+
+describe("what a message tells", () => {
+  test("is told sentence by sentence, without marks, headings, code and what says nothing", () => {
+    const text = [
+      "## Summary",
+      "Perfect! The **root cause** was a stale `lock` file that nobody removed after the crash.",
+      "- ✅ Added a timeout of 30 s to the lock of the session store",
+      "```ts",
+      "const lock = await takeLock(path);",
+      "```",
+    ].join("\n");
+    expect(sentencesOf(said(1, "assistant", text))).toEqual([
+      "The root cause was a stale lock file that nobody removed after the crash.",
+      "Added a timeout of 30 s to the lock of the session store",
+    ]);
+  });
+
+  test("is worth more if it decides, and little if it announces the next call", () => {
+    const [message] = read(
+      said(1, "assistant", "We use SQLite instead of a server for this.\nLet me now look at the other half of it."),
+    );
+    const [decision, narration] = message!.sentences;
+    expect(decision!.worth).toBeGreaterThan(0.3);
+    expect(narration!.worth).toBeLessThan(-0.5);
+  });
+
+  test("is nothing of what a program put into the user's message", () => {
+    const injected: Part = { type: "text", text: "You are a helpful agent.", injected: true };
+    expect(sentencesOf(said(1, "user", injected))).toEqual([]);
+    expect(sentencesOf(said(1, "user", injected, "Fix the login page."))).toEqual(["Fix the login page."]);
+    expect(sentencesOf(said(2, "user", "<system-reminder>Use the todo list.</system-reminder>"))).toEqual([]);
+  });
+
+  test("is the commit that a call of git made, and no line of a log", () => {
+    const call = (command: string): Part => ({ type: "tool_call", toolCallId: "c", name: "Bash", args: { command } });
+    const result: Part = {
+      type: "tool_result",
+      toolCallId: "c",
+      content: "[main 1a2b3c4] Add a timeout\n 1 file changed",
+    };
+    const commits = (command: string) => {
+      const messages = [said(1, "assistant", call(command)), { ...said(2, "tool", result), stepId: 1 }];
+      return read(...messages).map(({ by, sentences }) => [by, ...textsOf(sentences)]);
+    };
+    expect(commits("git add . && git commit -m 'Add a timeout'")).toEqual([
+      ["commit", "committed 1a2b3c4: Add a timeout"],
+    ]);
+    expect(commits("cat notes.txt")).toEqual([]);
+  });
+
+  test("is no ask of the user if an agent wrote it to go on after a compaction", () => {
+    const marked = { ...said(1, "user", "The user wants a shop for old books."), metadata: { isCompactSummary: true } };
+    const unmarked = said(
+      1,
+      "user",
+      "This session is being continued from a previous conversation. The user wants a shop for old books.",
+    );
+    expect(read(marked).map(({ by }) => by)).toEqual(["summary"]);
+    expect(read(unmarked).map(({ by }) => by)).toEqual(["summary"]);
+  });
+});
+
+describe("what a session tells", () => {
+  test("is worth more in an agent's last words of a turn than before them", () => {
+    const told = toldIn(
+      read(
+        said(0, "user", "Build a shop for my books."),
+        said(1, "assistant", "The shelves have their own table of rows."),
+        said(2, "assistant", "The shop has a basket and a till of sorts."),
+        said(3, "user", "Now the tests."),
+      ),
+    );
+    expect(told.map(({ isClosing }) => isClosing)).toEqual([false, false, true, false]);
+    expect(told[2]!.worth).toBeGreaterThan(told[1]!.worth + 0.5);
+    expect(told[0]!.worth).toBeGreaterThan(told[2]!.worth);
+  });
+});
+
+describe("a choice", () => {
+  const one = (messageId: number, text: string, worth = 1): Told => {
+    return { messageId, seq: messageId, by: "agent", text, worth, isClosing: false };
+  };
+  const cost = ({ text }: { text: string }) => text.length;
+
+  test("takes what adds words before what repeats them, keeps the order, and obeys the room", () => {
+    const told = [
+      one(1, "The parser drops the last line of a file"),
+      one(2, "The parser drops the last line of each file"),
+      one(3, "Retries wait for thirty seconds per remote"),
+    ];
+    expect(textsOf(chooseTold(told, 90, cost))).toEqual([told[0]!.text, told[2]!.text]);
+    expect(chooseTold(told, 1_000, cost)).toEqual(told);
+    expect(chooseTold(told, 10, cost)).toEqual([]);
+  });
+
+  test("leaves out what is worth nothing, however much room there is", () => {
+    expect(chooseTold([one(1, "Let me look at the parser now", -0.1)], 1_000, cost)).toEqual([]);
+  });
+});
