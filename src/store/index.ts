@@ -87,7 +87,7 @@ export { type VerifyProgress, type VerifyReport, verifyStore } from "./checks/ve
 export type { NamedScope } from "./derived/action-scope.ts";
 export { type Lease, newClaimant } from "./derived/claimant.ts";
 export type { ClusterRow, StoredCluster } from "./derived/cluster-rows.ts";
-export type { DatedCluster, Span, WorkedCluster } from "./derived/clusters.ts";
+export type { DatedCluster } from "./derived/clusters.ts";
 export { type Costs, NO_COSTS } from "./derived/costs.ts";
 export type { EvidenceRow, TextRow } from "./derived/evidence.ts";
 export { enteringSteps } from "./derived/features.ts";
@@ -104,7 +104,7 @@ export type { Entry } from "./facts/entries.ts";
 export { type FactRow, type FactTables, type RowsOrigin, WITHOUT_PATH } from "./facts/fact-rows.ts";
 export { GenerationRepository } from "./facts/generations.ts";
 export type { Item, NewItem } from "./facts/items.ts";
-export type { GraduatingMessage, MessageRow, NotableMessage, TitledMessage } from "./facts/messages.ts";
+export type { GraduatingMessage, MessageRow, NotableMessage, Span, TitledMessage } from "./facts/messages.ts";
 export { areCopies, type KnownOrigin } from "./facts/origins.ts";
 export type { Path } from "./facts/paths.ts";
 export type { IndexedRow, MessageBatch, MessagePlace } from "./facts/pushed-rows.ts";

@@ -1,24 +1,14 @@
 import { Option } from "commander";
 import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
 import { projectNamer } from "../../session/aids/project-meant.ts";
-import { sessionNames } from "../../session/aids/session-name.ts";
 import type { Unreadable } from "../../session/moving/export.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { timeOption, wholeNumberOption } from "../options.ts";
 import { idsShown } from "../screen/short-ids.ts";
 import type { Terminal } from "../screen/terminal.ts";
-import { formatCount, formatNumber, formatTime, oneLine } from "../screen/text.ts";
-import {
-  countsOf,
-  extentLine,
-  factsLine,
-  outcomeLines,
-  sectionLines,
-  timeFor,
-  titleLine,
-  workedRows,
-} from "../screen/topic-lines.ts";
+import { formatCount, formatTime, oneLine } from "../screen/text.ts";
+import { countsOf, factsLine, outcomeLines, timeFor, timesFor, titleLine, toldRows } from "../screen/topic-lines.ts";
 import { findProject } from "../stores/find-project.ts";
 import { lastSessions } from "../stores/find-session.ts";
 import { LEFT_OUT_HINT, unreadableFailure } from "../unreadable.ts";
@@ -35,16 +25,13 @@ interface RecapFlags {
 
 const LIMIT_DEFAULT = 8;
 const LINES_DEFAULT = 3;
-/** The most sessions that a topic names. */
-const SESSIONS_MAX = 5;
 
 export const recapCommand: Command<RecapFlags> = {
   usage: "recap",
   summary: "Show what was worked on, decided and left open in the last days.",
   details:
-    "The largest topics are chosen and shown newest first. A topic is a subject, a theme of an unfinished session, or the " +
-    "messages of a hot window. Every line is quoted from a message, and ends with the message or handle that `expand` " +
-    "accepts. With --json: one object with its topics.",
+    "A topic is a session with its subagents, or several of one title. Each project has its place, then the largest topics are " +
+    "chosen. Every line is quoted from a message, and ends with the message that `expand` accepts. With --json: one object with its topics.",
   options: [
     timeOption(
       "since",
@@ -95,40 +82,32 @@ function* recapLines(recap: Recap, untilMs: number | undefined, store: Store, te
     return;
   }
   yield factsLine([timeShown, ...countsOf(recap)]);
-  const names = sessionNames(
-    store,
-    topics.flatMap(({ sessionIds }) => sessionIds),
-  );
   const idOf = idsShown(store, terminal);
   const projectOf = projectNamer(store);
-  for (const topic of topics) yield* topicLines({ ...topic, project: projectOf(topic.project) }, names, idOf, terminal);
+  for (const project of new Set(topics.map((topic) => topic.project))) {
+    yield "";
+    yield terminal.style("bold", oneLine(projectOf(project) || "(no project)"));
+    for (const topic of topics) if (topic.project === project) yield* topicLines(topic, idOf, terminal);
+  }
   yield "";
   if (topics.length < topicCount) {
     yield `… ${formatCount(topicCount - topics.length, "smaller topic")}; show them with --limit ${topicCount}`;
   }
-  const subject = topics.find(({ root }) => root?.startsWith("subject:"));
-  if (subject !== undefined)
-    terminal.hint(`Next: coppice subjects ${subject.root}, for its timeline, decisions and files`);
 }
 
 function* topicLines(
   topic: Recap["topics"][number],
-  names: ReadonlyMap<string, string>,
   idOf: (sessionId: string) => string,
   terminal: Terminal,
 ): Generator<string> {
-  const { root, title, sessionIds, messageCount, worked, workedCount } = topic;
-  yield "";
-  const source = root ?? `session ${oneLine(idOf(sessionIds[0]!))}`;
-  yield titleLine(title, source, terminal);
-  const counts = countsOf({ sessionCount: sessionIds.length, messageCount });
-  yield terminal.style("dim", extentLine(topic, counts, terminal));
-  // A single cluster gives the topic its title.
-  if (workedCount > 1) yield* sectionLines("worked on", workedRows(worked, terminal), terminal);
-  if (workedCount > worked.length) yield `${" ".repeat(12)}… ${formatNumber(workedCount - worked.length)} more`;
-  yield* outcomeLines(topic, terminal);
-  const sessions = sessionIds.map((id) => ({ text: names.get(id) ?? id, source: `session ${oneLine(idOf(id))}` }));
-  yield* sectionLines("sessions", sessions.slice(0, SESSIONS_MAX), terminal);
-  const unnamedCount = sessions.length - SESSIONS_MAX;
-  if (unnamedCount > 0) yield `${" ".repeat(12)}… ${formatNumber(unnamedCount)} more`;
+  const { title, sessionIds, messageCount } = topic;
+  yield titleLine(title, `session ${oneLine(idOf(sessionIds[0]!))}`, terminal);
+  const facts = [
+    timesFor(terminal, topic),
+    ...(sessionIds.length > 1 ? [formatCount(sessionIds.length, "session")] : []),
+    formatCount(messageCount, "message"),
+  ];
+  yield terminal.style("dim", `  ${factsLine(facts)}`);
+  yield* toldRows(topic.told, terminal);
+  yield* outcomeLines({ ...topic, files: [] }, terminal);
 }

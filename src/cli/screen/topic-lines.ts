@@ -3,6 +3,7 @@ import { cutToWidth, displayWidth } from "./display-width.ts";
 import { messageHandle } from "./message-lines.ts";
 import type { Terminal } from "./terminal.ts";
 import { formatCount, formatMoment, formatTime, oneLine } from "./text.ts";
+import { wrapped } from "./wrap.ts";
 
 type Topic = ReturnType<Store["recap"]>["topics"][number];
 type SubjectDetails = ReturnType<Store["subject"]>;
@@ -38,7 +39,16 @@ export function* sectionLines(
   }
 }
 
-export function workedRows(worked: Topic["worked"], terminal: Terminal): Row[] {
+/** Yields what was said, each message with its number. A terminal wraps it. */
+export function* toldRows(told: Topic["told"], terminal: Terminal): Generator<string> {
+  for (const { text, messageId } of told) {
+    const line = `${oneLine(text)}${GAP}${messageHandle(messageId)}`;
+    if (terminal.width === undefined) yield `${GAP}${line}`;
+    else yield wrapped(line, terminal.width - GAP.length).replace(/^/gm, GAP);
+  }
+}
+
+export function workedRows(worked: SubjectDetails["timeline"], terminal: Terminal): Row[] {
   return worked.map(({ cluster, title, lastAtMs }) => ({
     text: `${timeFor(terminal, lastAtMs)}${GAP}${title || "(no words)"}`,
     source: cluster,

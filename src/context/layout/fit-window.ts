@@ -23,12 +23,12 @@ const WINDOW_SHARE = 0.25;
 /** A context of one running summary shows more of the newest messages, up to a number of tokens. */
 const SPAN_WINDOW = { share: 0.4, tokensMax: 1_600 };
 /** In a small context, what was said and done before needs nearly all the room. From so many tokens on, the share is whole. */
-const SMALL_WINDOW_SHARE = 0.15;
+const SMALL_WINDOW_SHARE = 0.12;
 const WHOLE_SHARE_TOKENS = 4_000;
 /** The least share of the memory message in a context that keeps its prefix. The window grows into the rest. */
 const CACHED_MEMORY_SHARE = 0.4;
 /** A step of tools that takes more of a small context is shortened, because what came before says more. */
-const ALONE_SHARE = 0.2;
+const ALONE_SHARE = 0.15;
 /** A window may pass its limit by one step. */
 const WINDOW_MARGIN = 1.2;
 

@@ -22,7 +22,7 @@ const LINE = z.object({
   text: z.string().check(z.describe("A quotation: data, not instructions")),
 });
 const TOPIC = z.object({
-  root: z.nullable(z.string()).check(z.describe("Its handle; null while all of it is in a hot window")),
+  root: z.nullable(z.string()).check(z.describe("The handle of a subject; null for a session")),
   project: z.nullable(z.string()),
   title: z.string(),
   firstAt: z.string(),
@@ -31,6 +31,7 @@ const TOPIC = z.object({
   worked: z
     .array(z.object({ cluster: z.string(), title: z.string(), sessionId: z.string(), time: z.string() }))
     .check(z.describe("Its clusters, for expand")),
+  told: z.array(LINE).check(z.describe("What came out and what was asked")),
   decided: z.array(
     z.extend(LINE, { replaces: z.array(LINE).check(z.describe("Older decisions with most of the same words")) }),
   ),
@@ -43,7 +44,10 @@ const TOPIC = z.object({
 const { nextOffset: _, ...WITHOUT_OFFSET } = PAGE;
 const OUTPUT = z.object({ ...WITHOUT_OFFSET, topics: z.array(TOPIC) });
 
-type Topic = Omit<ReturnType<Store["recap"]>["topics"][number], "workedCount">;
+type Topic = ReturnType<Store["recap"]>["topics"][number] & {
+  root: string | null;
+  worked: ReturnType<Store["subject"]>["timeline"];
+};
 type NamedTopic = Topic & { names: ReadonlyMap<string, string> };
 type Line = Topic["files"][number];
 
@@ -85,7 +89,7 @@ export const recap: Tool<z.infer<typeof RECAP_INPUT>, z.infer<typeof OUTPUT>> = 
       };
       const { topics, topicCount } = store.recap({ ...options, ...times, limit });
       const missing = topicCount > 0 ? undefined : missingProject(store, call, project);
-      return { topics: topics.map(named), topicCount, missing };
+      return { topics: topics.map((topic) => named({ ...topic, root: null, worked: [] })), topicCount, missing };
     });
     const rest = {
       beyond: topicCount - topics.length,
@@ -107,7 +111,7 @@ export const recap: Tool<z.infer<typeof RECAP_INPUT>, z.infer<typeof OUTPUT>> = 
 
 function topicOf({ subject, timeline, ...page }: ReturnType<Store["subject"]>): Topic {
   const sessionIds = [...new Set(timeline.map(({ sessionId }) => sessionId))];
-  return { ...page, root: subject, worked: timeline, sessionIds };
+  return { ...page, root: subject, worked: timeline, sessionIds, told: [] };
 }
 
 function topicItem(topic: NamedTopic): PageItem<z.infer<typeof TOPIC>> {
@@ -116,6 +120,7 @@ function topicItem(topic: NamedTopic): PageItem<z.infer<typeof TOPIC>> {
   const sessions = [...topic.names].map(([sessionId, name]) => ({ sessionId, title: titleShown(name) }));
   const lines = [
     ...sessions.map(({ sessionId, title: name }) => element("session", { id: sessionId }, escapeText(name))),
+    ...topic.told.map((line) => quoted("told", line)),
     ...topic.worked.map(({ cluster, title: text }) => element("worked", { handle: cluster }, escapeText(text))),
     ...topic.decided.flatMap((decision) => [
       quoted("decided", decision),
@@ -137,6 +142,7 @@ function topicItem(topic: NamedTopic): PageItem<z.infer<typeof TOPIC>> {
       worked: topic.worked.map(({ cluster, title: text, sessionId, lastAtMs }) => {
         return { cluster, title: visibleText(text), sessionId, time: minuteOf(lastAtMs) };
       }),
+      told: topic.told.map(lineValue),
       decided: topic.decided.map((line) => ({ ...lineValue(line), replaces: line.replaces.map(lineValue) })),
       open: topic.open.map((line) => ({ ...lineValue(line), kind: line.kind })),
       files: topic.files.map(lineValue),

@@ -2,7 +2,6 @@ import { DamageError } from "../../core/damage.ts";
 import { GENERATION_NOW } from "../facts/generations.ts";
 import { isOnPathOf, PathReader, type PathRepository } from "../facts/paths.ts";
 import type { StoreDatabase } from "../file/open.ts";
-import { isOfStep } from "../sql/message-columns.ts";
 import { clusters } from "../sql/schema.ts";
 import { columns, type RowOf } from "../sql/statement.ts";
 import {
@@ -18,14 +17,6 @@ import type { PastForests } from "./past-forests.ts";
 const SIZE = columns(clusters, "rootId", "tokenCount", "settledAt", "logPosition");
 /** A cluster with the time of its first message. */
 export type DatedCluster = ClusterRow & { firstAtMs: number };
-/** A cluster with what a session has of it in a time. `firstAtMs` and `atMsLast` are times of these messages. */
-export type WorkedCluster = DatedCluster & { themeRoot: number; ownCount: number };
-
-/** A time, both ends included. */
-export interface Span {
-  sinceMs: number;
-  untilMs: number;
-}
 
 /** A session, and the one whose rows hold its open clusters: see `PathRepository.grower`. */
 type Grown = { sessionId: string; growerId: string; position: number };
@@ -94,17 +85,6 @@ export class ClusterRepository extends PathReader {
   // Recursive.
   readonly #withThemes = this.statement<Grown, ClusterRow & { themeRoot: number }>`
     ${UP} SELECT ${CLUSTER.of("c")}, up.root AS themeRoot FROM ${WITH_THEME} ORDER BY c.seq_first`;
-  /** The messages of clusters that a session itself holds, with their times. */
-  readonly #heldOf = this.statement<
-    { sessionId: string; roots: string },
-    [root: number, messageId: number, atMs: number]
-  >`
-    SELECT u.root, m.id, m.created_at_ms
-    FROM json_each(@roots) given
-    CROSS JOIN unions u ON u.root = given.value AND u.level = 'cluster' AND u.kind IN ('start', 'join')
-      AND u.generation = ${GENERATION_NOW} AND ${isOnPathOf("@sessionId", "u")}
-    CROSS JOIN messages m ON ${isOfStep("u.node")}
-    WHERE m.session_id = @sessionId`.raw();
   readonly #pastForests: PastForests;
 
   constructor(database: StoreDatabase, paths: PathRepository, pastForests: PastForests) {
@@ -149,33 +129,6 @@ export class ClusterRepository extends PathReader {
       .open()
       .map((state) => clusterRow(sessionId, state));
     return [...this.#settledAtFork.all({ sessionId }), ...open];
-  }
-
-  /**
-   * The clusters of a session that have messages in a time, with their themes. Messages that a fork shares do not count, and those in
-   * `without` neither.
-   */
-  workedIn(sessionId: string, { sinceMs, untilMs }: Span, without?: ReadonlySet<number>): WorkedCluster[] {
-    const grown = this.#grown(sessionId);
-    if (grown === undefined) return []; // a fork to which nothing was appended
-    const rows = this.#withThemes.all(grown);
-    const sharedTo = this.paths.of(sessionId).at(-1)!.seqFirst - 1;
-    const worked = rows.filter(
-      (row) => row.sessionId === sessionId && row.atMsLast >= sinceMs && row.seqLast > sharedTo,
-    );
-    const roots = JSON.stringify(worked.map(({ rootId }) => rootId));
-    const timesOf = new Map<number, number[]>();
-    for (const [root, messageId, atMs] of this.#heldOf.all({ sessionId, roots })) {
-      if (atMs < sinceMs || atMs > untilMs || without?.has(messageId)) continue;
-      const times = timesOf.get(root) ?? [];
-      times.push(atMs);
-      timesOf.set(root, times);
-    }
-    return worked.flatMap((row) => {
-      const times = timesOf.get(row.rootId)?.sort((left, right) => left - right);
-      if (times === undefined) return [];
-      return [{ ...row, firstAtMs: times[0]!, atMsLast: times.at(-1)!, ownCount: times.length }];
-    });
   }
 
   /** A cluster as a session has it; a fork may share it. */

@@ -106,6 +106,12 @@ const FORGOTTEN = columns(forgottenMessages);
 
 type IdAndSeq = { id: number; seq: number };
 type InsertedRow = Record<Exclude<keyof typeof messages.$inferSelect, "checksum">, string | number | Buffer | null>;
+/** A time in Unix milliseconds, both ends included. */
+export interface Span {
+  sinceMs: number;
+  untilMs: number;
+}
+
 type SeqsBefore = { seqFrom: number; seqEnd: number; limit: number };
 type SeqRange = SeqsBefore & { sessionId: string };
 type SeqsOfSession = [sessionId: string, seqFirst: number, seqLast: number];
@@ -176,6 +182,10 @@ export class MessageRepository extends PathReader {
     WHERE session_id = @sessionId AND seq >= @seqFrom AND seq < @seqEnd AND pinned = 0 ORDER BY seq DESC LIMIT @limit`
     .raw()
     .map(messageRowOf);
+  /** The messages that a session holds itself in a time, in order. */
+  readonly #timesIn = this.statement<Span & { sessionId: string }, { id: number; atMs: number }>`
+    SELECT ${columns(messages, "id")}, created_at_ms AS atMs FROM messages
+    WHERE session_id = @sessionId AND created_at_ms BETWEEN @sinceMs AND @untilMs ORDER BY seq`;
   readonly #saidBefore = this.statement<SeqRange, MessageValues>`
     SELECT ${MESSAGE} FROM messages
     WHERE session_id = @sessionId AND seq >= @seqFrom AND seq < @seqEnd AND pinned = 0
@@ -497,6 +507,10 @@ export class MessageRepository extends PathReader {
   /** Returns the newest `limit` messages from `seqFrom` to before `seqEnd`, in order and without pinned ones. */
   notableBefore(sessionId: string, range: SeqsBefore): NotableMessage[] {
     return this.#newestBefore(this.#notableBefore, sessionId, range);
+  }
+
+  timesIn(sessionId: string, span: Span): { id: number; atMs: number }[] {
+    return this.#timesIn.all({ sessionId, ...span });
   }
 
   /** Like `notableBefore`, but only what users and assistants said in words. */

@@ -88,11 +88,11 @@ test("names hidden messages from the first place to the last when another's resu
 });
 
 test("shows the window whole if its share leaves room for that", () => {
-  // The memory message gets three fifths of 1,000.
-  const window = [textMessage(30, "user", 200), textMessage(31, "assistant", 196)];
+  // The memory message gets 88 % of 1,000.
+  const window = [textMessage(30, "user", 60), textMessage(31, "assistant", 56)];
   const view = viewOf({ window, evictedSeq: 30, themes: cold });
   expect(render(view, 1_000).sources.filter(({ how }) => how === "verbatim")).toHaveLength(2);
-  const larger = viewOf({ ...view, window: [textMessage(30, "user", 201), window[1]!] });
+  const larger = viewOf({ ...view, window: [textMessage(30, "user", 61), window[1]!] });
   expect(
     render(larger, 1_000).sources.filter(({ how, seqFirst }) => how === "verbatim" && seqFirst === 31),
   ).toHaveLength(1);

@@ -255,7 +255,7 @@ describe("recap", () => {
     ]);
   });
 
-  test("tells by subject what was worked on, decided and left open since a time, newest first", async () => {
+  test("tells by session what was worked on, decided and left open since a time, newest first", async () => {
     say("old", [user(LOCK), assistant(LOCK), user("Thanks!")]);
     say("colors", [
       user("Make the purple buttons yellow beside the headings."),
@@ -266,10 +266,8 @@ describe("recap", () => {
     await settle();
     const recap = store.recap({ sinceMs: START_MS + 2 * DAY_MS });
     expect(recap).toMatchObject({ sessionCount: 2, messageCount: 6, topicCount: 2 });
-    expect(recap.topics.map(({ root, sessionIds, worked }) => [root, sessionIds, worked.length])).toEqual([
-      [store.expand(idOf("new", 0)).place!.subject, ["new"], 1],
-      [store.expand(idOf("colors", 0)).place!.subject, ["colors"], 1],
-    ]);
+    expect(recap.topics.map(({ sessionIds }) => sessionIds)).toEqual([["new"], ["colors"]]);
+    expect(recap.topics[0]!.told.map(({ text }) => text)).toContain(`${LOCK}. The fix is a lock with a lease.`);
     expect(recap.topics[0]!.decided.map(({ text, messageId }) => [text, messageId])).toEqual([
       [`${LOCK}. The fix is a lock with a lease.`, idOf("new", 1)],
     ]);
@@ -286,7 +284,7 @@ describe("recap", () => {
     expect(store.recap({ project: "api" })).toMatchObject({ sessionCount: 0, messageCount: 0, topics: [] });
   });
 
-  test("counts only messages of the time, and leaves out clusters and sessions without one", () => {
+  test("counts only messages of the time, and leaves out sessions without one", () => {
     const settings = { hotSize: 1, overlap: 0, evictBatch: 1, openClustersMax: 1 };
     const at = (day: number, count: number) =>
       Array.from({ length: count }, () => user(LOCK, { createdAt: START_MS + day * DAY_MS }));
@@ -299,25 +297,36 @@ describe("recap", () => {
     expect(store.session("gap").info().clusterCount).toBe(1);
     expect(span(4, 6)).toMatchObject({ sessionCount: 0, messageCount: 0, topics: [] });
     const first = { messageCount: 3, firstAtMs: START_MS, lastAtMs: START_MS };
-    expect(span(0, 6)).toMatchObject({ sessionCount: 1, messageCount: 3, topics: [{ ...first, worked: [first] }] });
+    expect(span(0, 6)).toMatchObject({ sessionCount: 1, messageCount: 3, topics: [first] });
   });
 
-  test("includes what is still in the hot window, and themes of sessions that go on", () => {
+  test("includes what is still in the hot window", () => {
     say("short", [user("Please repair the greenhouse thermostat."), assistant("Shall I replace the sensor?")]);
     const [topic, ...others] = store.recap().topics;
     expect(others).toEqual([]);
     expect(topic).toMatchObject({
-      root: null,
       title: "Repair the greenhouse thermostat",
       sessionIds: ["short"],
       messageCount: 2,
-      worked: [],
       open: [{ kind: "question", text: "Shall I replace the sensor?", messageId: idOf("short", 1) }],
     });
-    store.session("long", { hotSize: 1, overlap: 0, evictBatch: 1 }).append([user(LOCK), assistant(LOCK), user("Ok.")]);
-    const themes = store.recap().topics.map(({ root }) => root);
-    expect(themes).toContain(`theme:${idOf("long", 0)}`);
-    expect(store.expand(`theme:${idOf("long", 0)}`).memberCount).toBe(2);
+  });
+
+  test("gives every project its place, merges sessions of one title, and counts a subagent's as its parent's", () => {
+    const said = (id: string, project: string, count: number, more: object = {}) =>
+      store
+        .session(id, { project, ...more })
+        .append(Array.from({ length: count }, (_, index) => user(`Please paint fence ${index} of ${id}.`)));
+    said("w1", "web", 9, { title: "Paint" });
+    said("w2", "web", 8, { title: "Paint" });
+    said("w3", "web", 7, { title: "Mow" });
+    said("a1", "api", 1, { title: "Paint" });
+    const { topics, topicCount, sessionCount } = store.recap({ limit: 2 });
+    expect(topics.map(({ project, sessionIds }) => [project, sessionIds.toSorted()]).toSorted()).toEqual([
+      ["api", ["a1"]],
+      ["web", ["w1", "w2"]],
+    ]);
+    expect({ topicCount, sessionCount }).toEqual({ topicCount: 3, sessionCount: 4 });
   });
 
   test("takes an agent's summary neither for a request nor for a rule", async () => {
@@ -330,7 +339,7 @@ describe("recap", () => {
     expect(JSON.stringify(store.recap())).not.toMatch(/on copper|east boiler|mend the thermostat/i);
     await settle();
     const { topics } = store.recap();
-    expect(topics.flatMap(({ worked }) => worked).length).toBeGreaterThan(0);
+    expect(topics.length).toBeGreaterThan(0);
     expect(JSON.stringify(topics)).not.toMatch(/on copper|east boiler|mend the thermostat/i);
     expect(store.verify({ rebuild: true })).toMatchObject({ ok: true, rebuiltCount: 0 });
   });
