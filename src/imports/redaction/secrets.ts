@@ -33,9 +33,12 @@ function marked(text: string, found: ReadonlySet<Marker>): Secret[] {
   const secrets: Secret[] = [];
   for (const { kind, markers, pattern, accepts } of RULES) {
     if (!markers.some((marker) => found.has(marker))) continue;
-    for (const match of text.matchAll(pattern)) {
+    pattern.lastIndex = 0;
+    for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
       const [start, end] = match.indices![1] ?? match.indices![0]!;
       if (accepts(text.slice(start, end), match, text)) secrets.push({ kind, start, end });
+      // What was taken for a value may be the name of another one.
+      else if (start > match.index) pattern.lastIndex = start;
     }
   }
   return secrets;

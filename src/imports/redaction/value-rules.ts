@@ -3,24 +3,26 @@ import { marked, type SecretRule } from "./secret-rules.ts";
 import { entropyOf, isIdentifier, isLiteral, isRandom } from "./values.ts";
 
 /** The end of a name whose value is secret, and what may follow it. The letter case is not regarded. */
-const STEM = String.raw`(?:pass(?:word|wd|phrase)|(?<=[_-])pass|(?<=[_;-]|\bsa)pwd|(?<!(?:page|next|sync|cursor|continuation|cancel(?:l?ation)?|stop|eos|bos|pad|unk|mask)[_-]?)token|secret|credentials?|(?:api|access|secret|private|pre-?shared|signing|encryption|master|auth|account|storage|subscription|app|admin|webhook|license|client)[_-]?key)`;
+const STEM = String.raw`(?:pass(?:wor[dt]|wd|phrase)|(?<=[_.-]|db|smtp|mail|user|admin|root|ftp|ssh|proxy)pass|(?<=[_;-]|\bsa)pwd|(?<!(?:page|next|sync|cursor|continuation|cancel(?:l?ation)?|stop|eos|bos|pad|unk|mask)[_-]?)token|secret|credentials?|(?:api|access|secret|private|pre-?shared|signing|encryption|master|auth|account|storage|subscription|app|admin|webhook|license|client)[_ -]?key)`;
 const SUFFIX = String.raw`(?:[_-]?base)?(?:_?\d{1,2}|[_-](?:live|test|prod|production|dev|staging))?`;
 const NAME = STEM + SUFFIX;
 const NAME_MARKERS =
-  "assword ASSWORD asswd ASSWD assphrase ASSPHRASE _pass -pass _PASS _pwd _PWD Pwd token Token TOKEN ecret ECRET redential REDENTIAL redentials REDENTIALS key Key KEY";
+  "assword ASSWORD asswort ASSWORT asswd ASSWD assphrase ASSPHRASE pass Pass PASS _pwd _PWD Pwd token Token TOKEN ecret ECRET redential REDENTIAL redentials REDENTIALS key Key KEY";
 
 /** A quote, which may be escaped because it stands in JSON. */
 const QUOTE = "\\\\{0,3}[\"'`]";
 /** What closes a name: `"]` of `env["NAME"]`, `)` of `getenv("NAME")`. */
-const CLOSE = String.raw`(?:${QUOTE})?\s?[\])]{0,2}`;
+const CLOSE = String.raw`(?:${QUOTE}|\*\*)? ?[\])]{0,2}`;
+/** Weaker signs that a value follows a name: a blank, a word, the next cell of a table. */
+const BESIDE = String.raw`[ \t]{1,3}(?:(?:is|was):?[ \t])?| ?\| ?`;
 /** What stands between a name and a value in quotes: an operator, a type and an operator, a comma, or the name of the value. */
-const OPERATOR = String.raw`(?::{0,2}={1,3}|=>|\?\?=?|\|\|=?|\bor\b|:(?:\s{0,3}[&'\w<>[\]?|. ]{1,40}=)?|(?<=["'${"`"}]),(?:\s{0,20}${QUOTE}value${QUOTE}\s{0,5}:)?|(?<=["'])\s{1,5}value=)`;
-const QUOTED = String.raw`${CLOSE}\s{0,5}${OPERATOR}\s{0,5}(?:[\w.]{1,40}\()?[bruf@]{0,2}${QUOTE}([^\s"'${"`"}\\<{$](?:[^\s"'${"`"}\\<{$]|\$(?![{(])){5,500})${QUOTE}`;
+const OPERATOR = String.raw`(?::{0,2}={1,3}|=>|\?\?=?|\|\|=?|\bor\b|:(?:\s{0,3}[&'\w<>[\]?|. ]{1,40}=)?|(?<=["'${"`"}]),(?:\s{0,20}${QUOTE}value${QUOTE}\s{0,5}:)?|(?<=["'])\s{1,5}value=|${BESIDE})`;
+const QUOTED = String.raw`${CLOSE}\s{0,5}${OPERATOR}(?:\*\*)?\s{0,5}(?:[\w.]{1,40}\((?:\w{1,20}=)?)?[bruf@]{0,2}${QUOTE}([^\s"'${"`"}\\<{$](?:[^\s"'${"`"}\\<{$]|\$(?![{(])){5,500})${QUOTE}`;
 
 /** A value that ends at a blank, a quote or a sign that separates values. */
 const BARE_VALUE = String.raw`([^\s"'${"`"};,&|<>(){}[\]\\$](?:[^\s"'${"`"};,&|<>(){}[\]\\$]|\$(?![{(])){5,500})`;
 const LINE = String.raw`(?:\r?\n|\\r?\\?n)[\s-]{0,40}`;
-const BARE = String.raw`${CLOSE}(?:\s{0,3}\??=\s{0,3}|\s{0,2}:\s{1,4}|${LINE}value:\s{1,4}|>)${BARE_VALUE}`;
+const BARE = String.raw`${CLOSE}(?:\s{0,3}\??=\s{0,3}|\s{0,2}:(?:\*\*)?\s{0,4}|${LINE}value:\s{1,4}|>|${BESIDE})${BARE_VALUE}`;
 
 function valueRule(
   kind: string,
@@ -32,8 +34,8 @@ function valueRule(
   return { kind, markers, pattern: new RegExp(source, "dgi"), accepts };
 }
 
-function nameMarkers(after: string): Marker[] {
-  return marked(NAME_MARKERS, new RegExp(`(?=[\\s\\d_\\-:=>"'\`\\\\\\])?|,])(?<=${STEM})${SUFFIX}${after}`, "iy"));
+function nameMarkers(stem: string, after: string): Marker[] {
+  return marked(NAME_MARKERS, new RegExp(`(?=[\\s\\d_\\-:=>"'\`\\\\\\])?|,])(?<=${stem})${SUFFIX}${after}`, "iy"));
 }
 
 const isPassword = (name: string): boolean => /^(?:pass|pwd)/i.test(name);
@@ -53,12 +55,20 @@ export function isNamedSecret(key: string, text: string): boolean {
   return isSecret && /^[^\s<{$]\S{5,499}$/.test(text) && isLiteral(text) && /\d/.test(text) && entropyOf(text) >= 2.5;
 }
 
+/** Behind a comma, a blank or a word stands a value less often than behind an operator. */
+const OPERATED = /^[\w -]*["'`\\*\s\])]*(?:[:=?>]|\|\||or\b|,\s*\\{0,3}["']value|\s+value=|\s*\\r?\\?n)/i;
+
+/** Returns true if a value cannot be a word beside a name. */
+function isStriking(value: string, name: string): boolean {
+  const isMixed = /\d/.test(value) && /[a-z]/i.test(value) && /[^\w.:/-]/.test(value);
+  return isRandom(value) || (isPassword(name) && value.length >= 8 && isMixed && !/[,;:.)]$/.test(value));
+}
+
 /** A literal between quotes after a secret name. */
 function acceptsQuoted(value: string, match: RegExpMatchArray): boolean {
   if (!isLiteral(value)) return false;
   const [whole] = match;
-  // A comma also stands between the items of a list.
-  if (/^[^:=]*,/.test(whole)) return isRandom(value);
+  if (!OPERATED.test(whole)) return isStriking(value, whole);
   const isLong = value.length >= (isPassword(whole) ? 6 : 8);
   return isLong && (/\d/.test(value) || /[^\w.:/-]/.test(value)) && entropyOf(value) >= 2.5;
 }
@@ -73,6 +83,7 @@ function acceptsBare(value: string, match: RegExpMatchArray, text: string): bool
   const password = isPassword(name);
   const isEnvironment = name === name.toUpperCase();
   if (isEnvironment && between.endsWith("=")) return value.length >= (password ? 6 : 8) && entropyOf(value) >= 2.5;
+  if (!OPERATED.test(between)) return !/^[\w.-]+[=:]/.test(value) && isStriking(value, name);
   if (isRandom(value)) return true;
   if (",)}".includes(next || " ")) return false;
   if (isIdentifier(value))
@@ -90,8 +101,9 @@ const isToken: SecretRule["accepts"] = (value) =>
  * a path or a placeholder is no value, because conversations about code are full of these.
  */
 export const VALUE_RULES: readonly SecretRule[] = [
-  valueRule("named-secret", nameMarkers(QUOTED), `${NAME}${QUOTED}`, acceptsQuoted),
-  valueRule("environment-secret", nameMarkers(BARE), `${NAME}${BARE}`, acceptsBare),
+  valueRule("named-secret", nameMarkers(STEM, QUOTED), `${NAME}${QUOTED}`, acceptsQuoted),
+  valueRule("named-secret", nameMarkers(String.raw`\bpass`, QUOTED), String.raw`\bpass${QUOTED}`, acceptsQuoted),
+  valueRule("environment-secret", nameMarkers(STEM, BARE), `${NAME}${BARE}`, acceptsBare),
   valueRule(
     "environment-secret",
     marked("PASSW PASSPHRASE"),
@@ -107,8 +119,32 @@ export const VALUE_RULES: readonly SecretRule[] = [
   valueRule(
     "authorization-header",
     marked("uthorization AUTHORIZATION"),
-    /authorization(?:\\{0,3}["'])?\]?\s{0,3}[:=,]\s{0,3}(?:\\{0,3}["'`])?(?:[a-z][\w-]{2,30}\s{1,3})?(?:token=\\{0,3}["']?)?([A-Za-z0-9._~+/=:-]{12,4000})/,
+    /authorization(?:\\{0,3}["'])?\]?\s{0,3}[:=,]\s{0,3}[bruf]{0,2}(?:\\{0,3}["'`])?(?:[a-z][\w-]{2,30}\s{1,3})?(?:token=\\{0,3}["']?)?([A-Za-z0-9._~+/=:-]{12,4000})/,
     isToken,
+  ),
+  valueRule(
+    "authorization-header",
+    marked("earer EARER", / /y),
+    /\bbearer\s{1,3}([\w.~+/-]{20,4000}={0,2})/,
+    (value) => isLiteral(value) && isRandom(value),
+  ),
+  valueRule(
+    "basic-auth",
+    marked("auth BasicAuth", /\s?[=(]/y),
+    String.raw`auth\s?=?\s?\(\s{0,20}${QUOTE}[^"'\s]{1,80}${QUOTE},\s{0,20}${QUOTE}([^\s"']{6,200})${QUOTE}`,
+    isWritten,
+  ),
+  valueRule(
+    "url-password",
+    marked("://", /[\w-]{20,200}(?::[\w-]{0,20})?@/y),
+    /:\/\/([\w-]{20,200})(?::[\w-]{0,20})?@[a-z\d]/,
+    (value) => isRandom(value),
+  ),
+  valueRule(
+    "sql-password",
+    marked("PASSWORD IDENTIFIED password identified", / /y),
+    /(?:\bpassword\s{1,3}|\bidentified\s{1,3}(?:with\s{1,3}\w{1,40}\s{1,3})?by\s{1,3})'([^\s']{6,200})'/,
+    (value) => isLiteral(value) && /\d/.test(value) && entropyOf(value) >= 2.5,
   ),
   valueRule(
     "cookie",
@@ -155,9 +191,15 @@ export const VALUE_RULES: readonly SecretRule[] = [
   valueRule(
     "command-password",
     marked("-pass -token -key -secret -pwd", /[\w-]{0,12}\s/y),
-    String.raw`(?<=\s--?(?:[a-z]{1,20}-){0,3})(?:pass|pwd|${NAME})\s{1,2}\\{0,3}["']?${BARE_VALUE}`,
+    String.raw`(?<=(?:^|[\s"'])--?(?:[a-z]{1,20}-){0,3})(?:pass|pwd|${NAME})\s{1,2}\\{0,3}["']?${BARE_VALUE}`,
     (value) =>
       !value.startsWith("-") && isLiteral(value) && (isRandom(value) || (!isIdentifier(value) && /\d/.test(value))),
+  ),
+  valueRule(
+    "command-password",
+    marked("--password-stdin --with-token"),
+    /\b(?:echo|printf)\s{1,3}["']?([^\s"'$|]{8,500})["']?\s{0,3}\|[^|\n]{0,120}?--(?:password-stdin|with-token)/,
+    isWritten,
   ),
   valueRule(
     "netrc-password",
