@@ -32,6 +32,7 @@ const WRITERS: Readonly<Record<string, number>> = {
   "cli/screen/pager.ts": 1,
   "cli/screen/terminal.ts": 5,
   // Names of programs.
+  "imports/redaction/value-rules.ts": 1,
   "models/actions.ts": 1,
 };
 
