@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep, win32 } from "node:path";
 import { lookAt } from "./files.ts";
@@ -105,7 +105,7 @@ function plainPath(path: string): string {
 }
 
 /** Follows links as far as the path exists. */
-function realPathOf(path: string): string {
+export function realPathOf(path: string): string {
   const full = resolve(path);
   for (let at = full; ; at = dirname(at)) {
     try {
@@ -165,6 +165,33 @@ function mainFolderOf(worktree: string): string | undefined {
     const named = realpathSync.native(resolve(folder, lineIn(join(folder, "gitdir"))));
     const isMutual = dirname(folder) === join(common, "worktrees") && named === realpathSync.native(file);
     return isMutual ? plainPath(ownerOf(common)) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Returns the folders of a repository's worktrees that were deleted, as far as the repository still names them. Nothing in such a
+ * folder can tell its project.
+ *
+ * @param project  The main folder of a repository. Any other path has no worktrees.
+ */
+export function goneWorktreesOf(project: string): string[] {
+  const own = join(project, ".git");
+  const folder = join(isGitFolder(own) ? own : project, "worktrees");
+  try {
+    return readdirSync(folder).flatMap((name) => {
+      const worktree = worktreeNamedIn(join(folder, name));
+      return worktree === undefined || existsSync(worktree) || isShared(worktree) ? [] : [worktree];
+    });
+  } catch {
+    return [];
+  }
+}
+
+function worktreeNamedIn(folder: string): string | undefined {
+  try {
+    return dirname(resolve(folder, lineIn(join(folder, "gitdir"))));
   } catch {
     return undefined;
   }
