@@ -49,6 +49,7 @@ describe("subject", () => {
     const page = store.subject(handle);
     const line = (sessionId: string, seq: number, text: string) => ({
       text,
+      by: seq === 0 ? "user" : "assistant",
       sessionId,
       seq,
       messageId: idOf(sessionId, seq),
