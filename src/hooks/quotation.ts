@@ -13,7 +13,7 @@ const LINE_CHARS_MAX = 400;
 /** The bytes of a token: four characters of English, three of code, or one or two characters of three bytes each. */
 const TOKEN_BYTES = 3.2;
 /** What an element costs beside its bytes, because its marks are tokens of one or two bytes. */
-const ELEMENT_TOKENS = 2;
+const ELEMENT_TOKENS = 2.5;
 
 /** The element around a hook's answer. Importers recognize it, so that its content does not pass for the user's words. */
 export const HOOK_ELEMENT = "coppice-memory";
@@ -126,7 +126,7 @@ function frameOf(elements: readonly string[]): string {
 /** Returns a high estimate. `core/tokens.ts` estimates better, but takes ten times as long in a new process. */
 function estimateTokens(text: string): number {
   const elementCount = text.split("</").length - 1;
-  return Math.ceil(Buffer.byteLength(text) / TOKEN_BYTES) + ELEMENT_TOKENS * elementCount;
+  return Math.ceil(Buffer.byteLength(text) / TOKEN_BYTES + ELEMENT_TOKENS * elementCount);
 }
 
 function elementOf({ kind, id, handle, atMs, by }: Line, content: string): string {
