@@ -1,7 +1,7 @@
-import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
+import { existsSync, readdirSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep, win32 } from "node:path";
-import { lookAt } from "./files.ts";
+import { lookAt, readSmall } from "./files.ts";
 import { ID_CHARS_MAX } from "./limits.ts";
 
 // The identity of a project, a text that sessions are told apart by. Read core/PROJECTS.md before changing a rule.
@@ -230,9 +230,7 @@ function lineIn(file: string): string {
   return textIn(file).trim();
 }
 
-/** Reads a small file. A stranger's folder may have a pipe in its place, or a file without end. */
+/** A stranger's folder may have a pipe in place of the file, or a file without end. */
 function textIn(file: string): string {
-  const found = lookAt(file);
-  if (!found?.isFile() || found.size > GIT_FILE_BYTES_MAX) throw new Error(`${file} is no small file.`);
-  return readFileSync(file, "utf8");
+  return readSmall(file, GIT_FILE_BYTES_MAX);
 }

@@ -3,7 +3,7 @@ import { once } from "../core/once.ts";
 import { actionsOfCall, isChange } from "../models/actions.ts";
 import { fileSessions, fixAfter, isAbsolute, type WorkReader, withoutCopies } from "../session/aids/past-work.ts";
 import type { QuickReader } from "../store/index.ts";
-import { hashOf, type SessionMemory } from "./begin.ts";
+import type { SessionMemory } from "./begin.ts";
 import type { Firing } from "./firing.ts";
 import { type Line, quoted, type Said, said } from "./quotation.ts";
 
@@ -30,14 +30,14 @@ const TOKENS_MAX = 500;
 export function sayBefore(
   reader: QuickReader,
   { call, project: named, sessionId }: Firing,
-  { quoted: known, warned }: SessionMemory,
+  { quoted: known, warned, digest }: SessionMemory,
 ): Said | undefined {
   if (call === undefined || named === undefined) return undefined;
   return reader.snapshot(() => {
     const ownIds = once(() => new Set(sessionId === "" ? [] : reader.sessionIds(sessionId)));
     const warning = warningBefore(reader, call, reader.projectNow(named), ownIds);
     if (warning === undefined || known.has(warning.lines[0].id!)) return undefined;
-    const about = hashOf(warning.about); // the log holds nothing that anybody said
+    const about = digest(warning.about); // the log holds nothing that anybody said
     if (warned.has(about)) return undefined;
     const quotation = quoted([{ name: "before", attributes: {}, lines: warning.lines }], TOKENS_MAX);
     const answer = said(quotation, "what was found out about this before");

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { v7 as uuidv7 } from "uuid";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { StoreError } from "../core/errors.ts";
+import { forgetHookLines } from "../core/hook-lines.ts";
 import type { Message } from "../core/message.ts";
 import { ignoreRejection, type SessionOptions, textValue, wholeNumber } from "../core/options.ts";
 import { identifier, parseOptions, parseValue } from "../core/schema.ts";
@@ -518,6 +519,7 @@ export class OpenedStore implements Store {
     const counts = { messageCount: 0, summaryCount: 0 };
     const terms = { ...TITLES, dryRun: false, forgottenAtMs: this.#ports.clock() };
     let erased = true;
+    this.#forgetInHooks([...idsBySession.keys()]);
     try {
       for (const [sessionId, ids] of idsBySession) {
         const forgotten = forget(this.#repositories, [{ sessionId, messageIds: [...ids] }], terms);
@@ -539,6 +541,7 @@ export class OpenedStore implements Store {
     const terms = { ...TITLES, dryRun, forgottenAtMs: this.#ports.clock() };
     const idsOfAll = (): number[] => all.flatMap((target) => idsOf(repositories, target));
     const traces = dryRun ? undefined : this.#unlessDamaged(() => repositories.traces.of(idsOfAll()));
+    if (!dryRun) this.#forgetInHooks(all.map(({ sessionId }) => sessionId));
     const forgotten = forget(repositories, all, terms);
     if (dryRun) return { ...forgotten, related, erased: false, stillIn: null };
     this.#ports.changes.count += 1;
@@ -548,6 +551,15 @@ export class OpenedStore implements Store {
     const isFound = !isInMemory && fileHas(this.path, traces.pieces);
     const holders = this.#unlessDamaged(() => repositories.traces.holders(traces, isFound || isInMemory)) ?? null;
     return { ...forgotten, related, erased: !isFound || holders?.length !== 0, stillIn: holders };
+  }
+
+  /** Drops what the log of the hooks tells of sessions, first, so that a process that is killed can be repeated. */
+  #forgetInHooks(sessionIds: readonly string[]): void {
+    if (this.path === ":memory:") return;
+    const agentsNames = this.#unlessDamaged(() =>
+      sessionIds.map((id) => this.#repositories.sessions.byId(id)?.externalId ?? id),
+    );
+    forgetHookLines(this.path, new Set([...sessionIds, ...(agentsNames ?? [])]));
   }
 
   /** Returns what is related to some targets, and everything to forget in order. */

@@ -1,5 +1,6 @@
 import { Option } from "commander";
 import { projectNamed } from "../../core/project.ts";
+import { TRANSCRIPT_BYTES_MAX } from "../../hooks/transcript.ts";
 import { IMPORT_FORMATS } from "../../importers/formats.ts";
 import type { AgentLocation } from "../../importers/locations.ts";
 import type { ImportResult } from "../../imports/import-files.ts";
@@ -14,6 +15,10 @@ import { AGENT_COLUMNS, agentRows, readingProgress, shortPath } from "../screen/
 import { type Column, tableLines } from "../screen/table.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { formatCount, formatNumber, oneLine } from "../screen/text.ts";
+
+/** How long an import may take that a hook started, and then until it has ended. The next one goes on from there. */
+const HOOK_IMPORT_MS_MAX = 10 * 60_000;
+const HOOK_IMPORT_GRACE_MS = 10_000;
 
 interface ImportFlags extends LeavingOutFlags {
   format: string;
@@ -58,8 +63,11 @@ export const importCommand: Command<ImportFlags> = {
     const { hook } = context.options;
     if (hook === undefined) return importPaths(context);
     const { HookLog } = await import("../../hooks/hook-log.ts");
+    const { killAfter } = await import("../../hooks/watchdog.ts");
     const log = new HookLog(context.storePath);
     const startMs = Date.now();
+    // Nobody sees it. So it ends, though the disk may not answer.
+    killAfter(HOOK_IMPORT_MS_MAX + HOOK_IMPORT_GRACE_MS);
     try {
       const output = await importPaths(context);
       const failure = typeof output.failure === "function" ? output.failure() : output.failure;
@@ -73,21 +81,25 @@ export const importCommand: Command<ImportFlags> = {
 };
 
 async function importPaths({ args: paths, options, loadStores, terminal, json }: Call<ImportFlags>): Promise<Output> {
-  const { strict = false, dryRun = false, format, project } = options;
+  const { strict = false, dryRun = false, format, project, hook } = options;
   if (paths.length === 0) {
     const hint = "`coppice watch --once` finds the transcripts of your agents and imports them.";
     throw new Failure("USAGE_INVALID", "Name the files or folders to import.", { hint });
   }
   if (options.rows) return importedRows((await loadStores()).openToWrite(), paths, terminal);
-  const { importFiles } = await import("../../imports/import-files.ts");
+  const { importFound } = await import("../../imports/import-files.ts");
+  const { walkFiles } = await import("../../importers/files.ts");
   const { findAgentLocations } = await import("../../imports/survey.ts");
   const stores = await loadStores();
   const store = dryRun ? await stores.openCopy() : stores.openToWrite();
   const hint = dryRun
     ? "Nothing was imported."
     : "What was read so far is in the store. Run the command again to continue.";
-  const result = await interruptible(hint, (signal) =>
-    importFiles(store, paths, {
+  const isOfHook = hook !== undefined;
+  const found = walkFiles(paths, undefined, isOfHook ? { byteLengthMax: TRANSCRIPT_BYTES_MAX } : undefined);
+  const result = await interruptible(hint, (interrupted) => {
+    const signal = isOfHook ? AbortSignal.any([interrupted, AbortSignal.timeout(HOOK_IMPORT_MS_MAX)]) : interrupted;
+    return importFound(store, found, {
       ...leavingOut(options, store),
       ...(project !== undefined && { project: projectNamed(project) }),
       format,
@@ -97,8 +109,8 @@ async function importPaths({ args: paths, options, loadStores, terminal, json }:
       onFile: (report) => {
         if (!json) for (const line of warningLines(report, paths, terminal)) terminal.note(line);
       },
-    }),
-  );
+    });
+  });
   return {
     value: { ...result, isDryRun: dryRun },
     lines: resultLines(result, dryRun, findAgentLocations(), terminal),

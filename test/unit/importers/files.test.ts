@@ -1,6 +1,8 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, rmSync, symlinkSync, utimesSync, writeFileSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
+
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { beforeEach, describe, expect, test } from "vitest";
 import { newestFirst, walkFiles } from "../../../src/importers/files.ts";
@@ -156,6 +158,29 @@ describe("walkFiles", () => {
     `;
     const args = ["-c", 'echo typed | "$0" --import tsx --input-type=module --eval "$1"', process.execPath, program];
     expect(execFileSync("sh", args, { encoding: "utf8" }).trim()).toBe("typed");
+  });
+
+  test("refuses a pipe that nobody writes to, and a device, and waits for neither", async () => {
+    const pipe = join(folder, "pipe");
+    execFileSync("mkfifo", [pipe]);
+    for (const path of [pipe, "/dev/zero"]) {
+      const [file] = await collect(walkFiles([path]));
+      await expect(contentOf(file!.chunks)).rejects.toMatchObject({ code: "IMPORT_UNREADABLE" });
+    }
+  });
+
+  test("reads a pipe to its end, and can be stopped while its writer is silent", async () => {
+    const pipe = join(folder, "pipe");
+    execFileSync("mkfifo", [pipe]);
+    const writer = openSync(pipe, "r+");
+    writeSync(writer, "typed");
+    const [file] = await collect(walkFiles([pipe]));
+    const chunks = file!.chunks[Symbol.asyncIterator]();
+    expect(Buffer.from((await chunks.next()).value).toString()).toBe("typed");
+    const next = chunks.next();
+    expect(await Promise.race([next, sleep(100, "silent")])).toBe("silent");
+    closeSync(writer);
+    expect(await next).toMatchObject({ done: true });
   });
 
   test("gives the bytes of a file, and standard input for -", async () => {
