@@ -129,11 +129,14 @@ export function openStore(path: string, options: OpenOptions = {}): Store {
     const open = (): OpenedStore =>
       database.guard(() => {
         const embedder = embedderOf(database, given.embedder ?? hashingEmbedder);
+        const { summarizer, tokenCounter, clock } = given;
         return new OpenedStore(database, {
-          embedder,
-          summarizer: given.summarizer ?? extractiveSummarizer(),
-          tokenCounter: given.tokenCounter ? checkedCounter(given.tokenCounter) : estimatingTokenCounter,
-          clock: given.clock ? checkedClock(given.clock) : systemClock,
+          embedder: calledBy(database, "the embedder", embedder),
+          summarizer: summarizer ? calledBy(database, "the summarizer", summarizer) : extractiveSummarizer(),
+          tokenCounter: tokenCounter
+            ? checkedCounter(calledBy(database, "the token counter", tokenCounter))
+            : estimatingTokenCounter,
+          clock: clock ? checkedClock(() => database.calling("the clock", clock)) : systemClock,
         });
       });
     try {
@@ -147,6 +150,21 @@ export function openStore(path: string, options: OpenOptions = {}): Store {
     database.client.close();
     throw error;
   }
+}
+
+/** They return promises, and the store is not within a write when it calls them. */
+const ASYNCHRONOUS: readonly PropertyKey[] = ["summarize", "embedAll"];
+
+/** Returns a port of the caller whose other methods and getters write nothing: see `calling`. */
+function calledBy<T extends object>(database: StoreDatabase, called: string, port: T): T {
+  return new Proxy(port, {
+    get: (_, name) => {
+      const value: unknown = database.calling(called, () => Reflect.get(port, name));
+      if (typeof value !== "function") return value;
+      if (ASYNCHRONOUS.includes(name)) return value.bind(port);
+      return (...given: unknown[]) => database.calling(called, () => value.apply(port, given));
+    },
+  });
 }
 
 function checkedCounter(counter: TokenCounter): TokenCounter {
@@ -382,7 +400,8 @@ export class OpenedStore implements Store {
   reembed(options: ReembedOptions & { dryRun?: false }): Promise<ReembedResult>;
   reembed(options: ReembedOptions): Promise<ReembedResult | ReembedEstimate>;
   async reembed(options: ReembedOptions): Promise<ReembedResult | ReembedEstimate> {
-    const { embedder, similarityMin, signal, onProgress, dryRun } = parseOptions("reembed", REEMBED_OPTIONS(), options);
+    const { similarityMin, signal, onProgress, dryRun, ...given } = parseOptions("reembed", REEMBED_OPTIONS(), options);
+    const embedder = calledBy(this.#database, "the embedder", given.embedder);
     if (dryRun) return this.#database.read(() => reembedEstimate(this.#repositories, embedder));
     this.#database.refuseAtomic("reembed");
     this.#database.assertWritable("reembed");

@@ -68,6 +68,8 @@ export class StoreDatabase {
   #isAtomic = false;
   /** True in `writeWhole`. */
   #isWhole = false;
+  /** The caller's function that is running, such as its clock. */
+  #called: string | undefined;
 
   constructor({ client, isCopy }: Connection, path: string, options: OpenDatabaseOptions) {
     this.client = client;
@@ -167,8 +169,22 @@ export class StoreDatabase {
     return this.#isAtomic;
   }
 
+  /**
+   * Runs a function that the caller gave to the store. It may run between two steps of a write, so it can write nothing.
+   */
+  calling<T>(called: string, run: () => T): T {
+    const outer = this.#called;
+    this.#called = called;
+    try {
+      return run();
+    } finally {
+      this.#called = outer;
+    }
+  }
+
   assertWritable(operation: string): void {
     this.assertOpen();
+    if (this.#called !== undefined) throw new StoreError("WRITE_NESTED", { operation, within: this.#called });
     this.#assertInTransaction();
     if (this.readonly) throw new StoreError("STORE_READONLY", { path: this.path, operation });
   }
