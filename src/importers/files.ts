@@ -11,7 +11,7 @@ const CHUNK_BYTES = 256 * 1024;
 const TRANSCRIPT_NAME = /\.jsonl(\.zst)?$/;
 
 /** Names of possible transcripts. They may also be settings, caches or databases of other programs. */
-const POSSIBLE_NAME = /\.(json|db|vscdb)$|(^|[\\/])\.aider\.chat\.history\.md$/;
+const POSSIBLE_NAME = /\.(json|db|vscdb|md)$/;
 
 /** Files that agents keep beside their transcripts, and that hold no conversation. */
 const PASSED_OVER = [

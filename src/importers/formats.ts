@@ -22,6 +22,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
   "copilot-cli": { agents: ["Copilot CLI"], resume: "copilot --session-id <id>" },
   cursor: { agents: ["Cursor"] },
   aider: {},
+  specstory: {},
   chatgpt: {},
   "claude-ai": {},
   cline: { agents: ["Cline", "Roo Code"] },

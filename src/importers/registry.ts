@@ -32,6 +32,7 @@ import { openclaw } from "./openclaw.ts";
 import { opencode } from "./opencode/importer.ts";
 import { omp, pi } from "./pi.ts";
 import { qwenCode } from "./qwen-code.ts";
+import { specstory } from "./specstory.ts";
 import { zed } from "./zed/importer.ts";
 import { unpacked } from "./zstd.ts";
 
@@ -61,6 +62,7 @@ export const IMPORTERS: readonly Importer[] = [
   copilotCli,
   cursor,
   aider,
+  specstory,
   chatgpt,
   claudeAi,
   cline,

@@ -19,6 +19,7 @@ export const samplesByFormat: Record<string, readonly string[]> = {
   pi: ["pi/2026-03-05T09-00-00-000Z_0199c3a0-7b1e-7c55-9d0f-2f6a1b3c4d5f.jsonl"],
   "copilot-cli": ["copilot-cli/events.jsonl"],
   aider: ["aider/.aider.chat.history.md"],
+  specstory: ["specstory/2026-03-05_09-00-00Z-the-foghorn.md"],
   chatgpt: ["chatgpt/conversations.json"],
   "claude-ai": ["claude-ai/conversations.json"],
   cline: ["cline/api_conversation_history.json", "cline/roo/api_conversation_history.json"],

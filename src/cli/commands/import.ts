@@ -28,8 +28,8 @@ export const importCommand: Command<ImportFlags> = {
   usage: "import [paths...]",
   summary: "Import transcripts of other programs, and summarize them.",
   details:
-    "Formats are recognized by content. Folders are searched for *.jsonl, *.json, *.db and *.vscdb files and for " +
-    ".aider.chat.history.md; `-` is standard input. If a file was imported before, only its new messages are added. A line that cannot be read is reported, and all others " +
+    "Formats are recognized by content. Folders are searched for *.jsonl, *.json, *.md, *.db and *.vscdb files; " +
+    "`-` is standard input. If a file was imported before, only its new messages are added. A line that cannot be read is reported, and all others " +
     "are imported. What looks like a key, a token or a password, or stands between <private> and </private>, is replaced by a " +
     "placeholder. `coppice projects exclude` leaves out folders and projects for good. `coppice watch --once` finds the folders of your agents by itself. " +
     "--rows takes files of `export --rows`. With --json: {files, sessionCount, newCount, knownCount, forgottenCount, excludedCount, valueCount, replaced, passedOverCount, isDryRun, warningCount, summaries}; with --rows: {sessions}.",

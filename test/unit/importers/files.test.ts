@@ -30,7 +30,7 @@ async function contentOf(chunks: AsyncIterable<Uint8Array>): Promise<string> {
 
 describe("walkFiles", () => {
   test("finds the transcripts below a folder: sessions, then their subagents, then the folders", async () => {
-    for (const name of ["b.jsonl", "agent-a1.jsonl", "f.jsonl", "notes.md", "b/tool-results/x.txt"]) put(name);
+    for (const name of ["b.jsonl", "agent-a1.jsonl", "f.jsonl", "notes.txt", "b/tool-results/x.txt"]) put(name);
     for (const name of ["b/subagents/agent-z.jsonl", ".hidden/c.jsonl", "empty/x.json"]) put(name);
     expect(await namesIn("")).toEqual([
       "b.jsonl",
