@@ -32,6 +32,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
   goose: { agents: ["Goose"], resume: "goose session --resume --session-id <id>" },
   droid: { agents: ["Droid"], resume: "droid --resume <id>" },
   kimi: { agents: ["Kimi"], resume: "kimi --session <id>" },
+  "kimi-code": { agents: ["Kimi Code"], resume: "kimi --session <id>" },
   zed: { agents: ["Zed"] },
   amp: { agents: ["Amp"], resume: "amp threads continue <id>" },
   omp: { agents: ["Oh My Pi"], resume: "omp --resume <id>" },

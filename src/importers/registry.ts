@@ -25,6 +25,7 @@ import { dropHead, isDatabase, peek } from "./head.ts";
 import type { Importer, ImportFile, ReadableEvent } from "./importer.ts";
 import { jsonl } from "./jsonl.ts";
 import { kimi } from "./kimi.ts";
+import { kimiCode } from "./kimi-code.ts";
 import { fieldsIn, HEAD_LINES, LINE_BYTES_MAX } from "./lines.ts";
 import { llxprt } from "./llxprt.ts";
 import { openai } from "./openai.ts";
@@ -72,6 +73,7 @@ export const IMPORTERS: readonly Importer[] = [
   goose,
   droid,
   kimi,
+  kimiCode,
   zed,
   amp,
   omp,
@@ -156,12 +158,13 @@ function foundIn(head: string): string {
   return found && `, ${found},`;
 }
 
-/** @throws {StoreError} `IMPORT_UNREADABLE` at the end of a file of which the importer understood nothing. */
+/** @throws {StoreError} `IMPORT_UNREADABLE` at the end of a file of which the importer understood nothing, or little. */
 async function* understood(importer: Importer, file: ImportFile): AsyncGenerator<ReadableEvent> {
   for await (const event of importer.read(file)) {
     if (event.kind !== "misread") yield event;
     else {
-      const reason = `nothing in it could be read as ${importer.name}; ${event.reason}`;
+      const how = event.isInPart ? "less than half of it" : "nothing in it";
+      const reason = `${how} could be read as ${importer.name}; ${event.reason}`;
       throw new StoreError("IMPORT_UNREADABLE", { path: file.path, reason });
     }
   }

@@ -30,6 +30,7 @@ export const samplesByFormat: Record<string, readonly string[]> = {
   droid: ["droid.jsonl"],
   goose: ["goose/20260305_1.jsonl"],
   kimi: ["kimi/wire.jsonl", "kimi/context-of-old.jsonl"],
+  "kimi-code": ["kimi-code/wire.jsonl"],
   omp: ["omp.jsonl"],
   "cursor-agent": ["cursor-agent.jsonl"],
   openclaw: ["openclaw.jsonl"],
