@@ -15,6 +15,7 @@ const POSSIBLE_NAME = /\.(json|db|vscdb|md)$/;
 
 /** Files that agents keep beside their transcripts, and that hold no conversation. */
 const PASSED_OVER = [
+  /[\\/]session_index\.jsonl$/,
   /[\\/]workspaceStorage[\\/][^\\/]+[\\/](?!chatSessions(?:[\\/]|$))/,
   /[\\/]\.gemini[\\/]antigravity[\w-]*[\\/]brain[\\/][^\\/]+[\\/](?!\.system_generated(?:[\\/]logs(?:[\\/]|$)|$))/,
   /[\\/]\.grok[\\/]sessions[\\/](?:.*[\\/])?(?!chat_history\.)[^\\/]*\.jsonl?$/,
