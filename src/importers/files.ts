@@ -15,6 +15,8 @@ const POSSIBLE_NAME = /\.(json|db|vscdb|md)$/;
 
 /** Files that agents keep beside their transcripts, and that hold no conversation. */
 const PASSED_OVER = [
+  // A tool for memory watches the sessions of Claude Code in sessions of its own, which quote them.
+  /[\\/][^\\/]*-claude-mem-observer-sessions[\\/]/,
   /[\\/]session_index\.jsonl$/,
   /[\\/]workspaceStorage[\\/][^\\/]+[\\/](?!chatSessions(?:[\\/]|$))/,
   /[\\/]\.gemini[\\/]antigravity[\w-]*[\\/]brain[\\/][^\\/]+[\\/](?!\.system_generated(?:[\\/]logs(?:[\\/]|$)|$))/,
