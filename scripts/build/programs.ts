@@ -68,8 +68,10 @@ export async function bundleBin(source: string, entry: string, others: [source: 
   const bundle = await rolldown({
     input: join(source, entry),
     platform: "node",
-    external: [/^node:/, "better-sqlite3"],
+    external: [/^node:/],
     plugins: [
+      inlineValues(INLINED.map((name) => join(source, name))),
+      driverWhenNeeded(),
       {
         name: "other-program",
         resolveId: (id, importer) =>
@@ -86,6 +88,20 @@ export async function bundleBin(source: string, entry: string, others: [source: 
   await bundle.write({ file, format: "cjs", minify: MINIFY, comments: false, codeSplitting: false });
   writeFileSync(file, breakLines(readFileSync(file, "utf8")));
   chmodSync(file, 0o755);
+}
+
+/**
+ * Loads the driver of SQLite with the code that uses it. Otherwise the first line of the program loads it, and a missing driver ends a
+ * hook before it can say so in its log.
+ */
+function driverWhenNeeded(): Plugin {
+  const driver = "better-sqlite3";
+  const loader = `${driver}-loader.cjs`;
+  return {
+    name: "driver-when-needed",
+    resolveId: (id, importer) => (id !== driver ? null : importer === loader ? { id, external: true } : loader),
+    load: (id) => (id === loader ? `module.exports = require("${driver}");` : null),
+  };
 }
 
 /** Names are kept, so that stack traces name the source of an error. */

@@ -17,6 +17,7 @@ export const ERROR_EXAMPLES: { [C in ErrorCode]: ErrorDetails[C] } = {
   MESSAGE_NOT_FOUND: { messageId: 99 },
   VALUE_INVALID: { path: "entries[0].value.at", reason: "expected plain JSON, got an instance of Date" },
   NOT_ATOMIC: { operation: "recall" },
+  WRITE_NESTED: { operation: "append", within: "the clock" },
   SESSION_NOT_FOUND: { sessionId: "support-43" },
   SESSION_SUPERSEDED: { sessionId: "0192f1a0", parentSessionId: "support-42" },
   SESSION_SHARED: { sessionId: "support-42", forkId: "support-43", operation: "forget" },

@@ -82,6 +82,7 @@ export async function hookTexts(compactions: readonly Compaction[], withSummary:
         quoted: new Set(),
         compactedAtMs: undefined,
         isBare: true,
+        digest: (text) => text,
         warned: new Set<string>(),
       });
       reader.close();

@@ -1,5 +1,3 @@
-import { HOOK_EVENTS } from "../hooks/firing.ts";
-
 /** The words after `hook` that are for people. All other words are events of agents. */
 export const HOOK_ACTIONS = ["on", "off", "status"];
 
@@ -9,18 +7,25 @@ export interface HookWords {
   db: string | undefined;
 }
 
+/** Options with a value, which is none of the words that are looked for. */
+const VALUED = ["--agent", "--db", "--color", "--project"];
+
 /**
  * Reads the words of an agent's call, such as `hook prompt --agent codex`. Unknown options, which a newer version may have, are
- * ignored, because an agent cannot correct its call.
+ * ignored, and so is a missing event, because an agent cannot correct its call, and may take a failure for a refusal.
  *
- * @returns undefined for any other command, and for a call that a person may have mistyped: it names no agent and no known event.
+ * @param isTyped  True if a person may have typed it: agents give no terminal as input.
+ * @returns undefined for any other command, and for a call that a person may have mistyped: it names no agent.
  */
-export function hookWords(argv: readonly string[]): HookWords | undefined {
-  const [command, event] = argv;
-  if (command !== "hook" || event === undefined || event.startsWith("-") || HOOK_ACTIONS.includes(event))
-    return undefined;
+export function hookWords(
+  argv: readonly string[],
+  isTyped: () => boolean = () => process.stdin.isTTY === true,
+): HookWords | undefined {
+  const [command, event] = argv.filter((word, index) => !word.startsWith("-") && !VALUED.includes(argv[index - 1]!));
+  if (command !== "hook" || argv.some((word) => word === "--help" || word === "-h")) return undefined;
+  if (event !== undefined && HOOK_ACTIONS.includes(event)) return undefined;
   const agent = optionOf(argv, "--agent");
-  if (agent === undefined && !HOOK_EVENTS.some((known) => known === event)) return undefined;
+  if (agent === undefined && isTyped()) return undefined;
   return { event, agent, db: optionOf(argv, "--db") };
 }
 

@@ -16,6 +16,8 @@ export interface ErrorDetails {
   VALUE_INVALID: { path: string; reason: string };
   /** A call that cannot be undone was made inside `store.atomically`. */
   NOT_ATOMIC: { operation: string };
+  /** A function that the caller gave to the store called a method that writes, before it returned. */
+  WRITE_NESTED: { operation: string; within: string };
   SESSION_NOT_FOUND: { sessionId: string };
   SESSION_CONFLICT: { sessionId: string; field: string; stored: unknown; given: unknown };
   SESSION_CHANGED: { sessionId: string; seqExpected: number; seqFound: number };
@@ -105,6 +107,10 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
   NOT_ATOMIC: ({ operation }) => ({
     message: `${operation} cannot run inside \`store.atomically\`.`,
     hint: "Call it before or after. The work may append, write entries and items, and read them, without awaiting anything.",
+  }),
+  WRITE_NESTED: ({ operation, within }) => ({
+    message: `${operation} cannot write to the store from within ${within}, which the store itself has called.`,
+    hint: "Nothing was written. Such a function may read the store. Let it return, and write afterwards.",
   }),
   SESSION_NOT_FOUND: ({ sessionId }) => ({
     message: `No session with id "${sessionId}".`,

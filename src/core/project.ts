@@ -1,7 +1,7 @@
-import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { existsSync, readdirSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep, win32 } from "node:path";
-import { lookAt } from "./files.ts";
+import { lookAt, readSmall } from "./files.ts";
 import { ID_CHARS_MAX } from "./limits.ts";
 
 // The identity of a project, a text that sessions are told apart by. Read core/PROJECTS.md before changing a rule.
@@ -105,7 +105,7 @@ function plainPath(path: string): string {
 }
 
 /** Follows links as far as the path exists. */
-function realPathOf(path: string): string {
+export function realPathOf(path: string): string {
   const full = resolve(path);
   for (let at = full; ; at = dirname(at)) {
     try {
@@ -170,6 +170,33 @@ function mainFolderOf(worktree: string): string | undefined {
   }
 }
 
+/**
+ * Returns the folders of a repository's worktrees that were deleted, as far as the repository still names them. Nothing in such a
+ * folder can tell its project.
+ *
+ * @param project  The main folder of a repository. Any other path has no worktrees.
+ */
+export function goneWorktreesOf(project: string): string[] {
+  const own = join(project, ".git");
+  const folder = join(isGitFolder(own) ? own : project, "worktrees");
+  try {
+    return readdirSync(folder).flatMap((name) => {
+      const worktree = worktreeNamedIn(join(folder, name));
+      return worktree === undefined || existsSync(worktree) || isShared(worktree) ? [] : [worktree];
+    });
+  } catch {
+    return [];
+  }
+}
+
+function worktreeNamedIn(folder: string): string | undefined {
+  try {
+    return dirname(resolve(folder, lineIn(join(folder, "gitdir"))));
+  } catch {
+    return undefined;
+  }
+}
+
 /** Git no longer knows the worktree, or it was made in a container. */
 function staleWorktree(at: string): string {
   const path = plainPath(at);
@@ -203,9 +230,7 @@ function lineIn(file: string): string {
   return textIn(file).trim();
 }
 
-/** Reads a small file. A stranger's folder may have a pipe in its place, or a file without end. */
+/** A stranger's folder may have a pipe in place of the file, or a file without end. */
 function textIn(file: string): string {
-  const found = lookAt(file);
-  if (!found?.isFile() || found.size > GIT_FILE_BYTES_MAX) throw new Error(`${file} is no small file.`);
-  return readFileSync(file, "utf8");
+  return readSmall(file, GIT_FILE_BYTES_MAX);
 }

@@ -3,7 +3,7 @@ import { once } from "../core/once.ts";
 import { actionsOfCall, isChange } from "../models/actions.ts";
 import { fileSessions, fixAfter, isAbsolute, type WorkReader, withoutCopies } from "../session/aids/past-work.ts";
 import type { QuickReader } from "../store/index.ts";
-import { hashOf, type SessionMemory } from "./begin.ts";
+import type { SessionMemory } from "./begin.ts";
 import type { Firing } from "./firing.ts";
 import { type Line, quoted, type Said, said } from "./quotation.ts";
 
@@ -21,7 +21,7 @@ const MISCALLED =
 /** A note for the agent before a tool call, and the subject of the note. */
 interface Warning {
   about: string;
-  line: Line;
+  lines: [Line, ...Line[]];
 }
 
 const TOKENS_MAX = 500;
@@ -30,16 +30,16 @@ const TOKENS_MAX = 500;
 export function sayBefore(
   reader: QuickReader,
   { call, project: named, sessionId }: Firing,
-  { quoted: known, warned }: SessionMemory,
+  { quoted: known, warned, digest }: SessionMemory,
 ): Said | undefined {
   if (call === undefined || named === undefined) return undefined;
   return reader.snapshot(() => {
     const ownIds = once(() => new Set(sessionId === "" ? [] : reader.sessionIds(sessionId)));
     const warning = warningBefore(reader, call, reader.projectNow(named), ownIds);
-    if (warning === undefined || known.has(warning.line.id!)) return undefined;
-    const about = hashOf(warning.about); // the log holds nothing that anybody said
+    if (warning === undefined || known.has(warning.lines[0].id!)) return undefined;
+    const about = digest(warning.about); // the log holds nothing that anybody said
     if (warned.has(about)) return undefined;
-    const quotation = quoted([{ name: "before", attributes: {}, lines: [warning.line] }], TOKENS_MAX);
+    const quotation = quoted([{ name: "before", attributes: {}, lines: warning.lines }], TOKENS_MAX);
     const answer = said(quotation, "what was found out about this before");
     return answer && { ...answer, about };
   });
@@ -79,7 +79,8 @@ function aboutFile(
   const others = fileSessions(reader, path, { project, limit: SESSIONS_MAX, isMeant });
   const [newest] = others.flatMap(({ decided }) => decided).sort((left, right) => right.atMs - left.atMs);
   if (newest === undefined) return undefined;
-  return { about: path, line: { kind: "decided", id: newest.messageId, atMs: newest.atMs, text: newest.text } };
+  const { messageId: id, atMs, by, text } = newest;
+  return { about: path, lines: [{ kind: "decided", id, atMs, by, text }] };
 }
 
 function aboutCommand(
@@ -99,9 +100,14 @@ function aboutCommand(
       call.error !== null && MISCALLED.test(call.error) && !ownIds().has(call.sessionId) && isAlone(reader, call),
   );
   if (failed === undefined) return undefined;
-  const worked = fixAfter(reader, failed, failed.error!)?.succeeded;
-  const text = `failed here: ${failed.error}${worked === undefined || worked === target ? "" : `; this worked: ${worked}`}`;
-  return { about: target, line: { kind: "command", id: failed.messageId, atMs: failed.createdAtMs, text } };
+  const { messageId: id, createdAtMs: atMs, error } = failed;
+  const fix = fixAfter(reader, failed, error!);
+  const lines: Warning["lines"] = [{ kind: "failed", id, atMs, by: "tool", text: error! }];
+  if (fix !== undefined && fix.succeeded !== target) {
+    const { curedMessageId, atMs, succeeded } = fix;
+    lines.push({ kind: "worked", id: curedMessageId, atMs, by: "assistant", text: succeeded });
+  }
+  return { about: target, lines };
 }
 
 /** Returns true if the line started one program. Of several, nobody knows which one failed. */

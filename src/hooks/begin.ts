@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { byteLengthOf } from "../core/files.ts";
 import type { Firing } from "./firing.ts";
 import { HookLog, type LogEntry } from "./hook-log.ts";
 import { isOffAt, readSwitch } from "./hook-switch.ts";
@@ -14,8 +14,10 @@ export interface SessionMemory {
   compactedAtMs: number | undefined;
   /** True if no hook has quoted anything since then. */
   isBare: boolean;
-  /** The files and commands that a hook has warned of. */
+  /** The files and commands that a hook has warned of, by their digests. */
   warned: ReadonlySet<string>;
+  /** See `HookLog.digest`. */
+  digest(text: string): string;
 }
 
 export interface BegunFiring {
@@ -34,25 +36,26 @@ export interface BegunFiring {
 export function begin(storePath: string, firing: Firing, startMs: number): BegunFiring | undefined {
   if (isOffAt(readSwitch(storePath), firing.cwd)) return undefined;
   const log = new HookLog(storePath);
+  // There are hundreds of actions in a session, so they are in the log only if something was said.
+  const isAction = firing.event === "before-action";
   const own: LogEntry = {
     atMs: startMs,
     agent: firing.agent,
     event: firing.event,
     session: firing.sessionId,
-    key: keyOf(firing),
+    key: isAction ? "" : log.digest(keyOf(firing)),
     id: `${process.pid}-${Math.random().toString(36).slice(2, 8)}`,
   };
-  // There are hundreds of actions in a session, so they are in the log only if something was said.
-  const isAction = firing.event === "before-action";
   if (!isAction) log.add(own);
   const entries = log.entries();
   if (!isAction && isRepeated(entries, own)) return undefined;
   const end = (outcome: Partial<LogEntry>): void => {
     if (isAction && outcome.quoted === undefined) return;
     const atMs = Date.now();
-    log.add({ ...own, ...outcome, atMs, ms: atMs - startMs });
+    log.add({ ...own, ...outcome, key: "", atMs, ms: atMs - startMs });
   };
-  return { memory: memoryOf(entries, firing.sessionId), id: own.id, end };
+  const memory = { ...memoryOf(entries, firing.sessionId), digest: (text: string) => log.digest(text) };
+  return { memory, id: own.id, end };
 }
 
 /** Returns true if another process logged the same event first. All processes see the lines of the log in the same order. */
@@ -63,7 +66,7 @@ function isRepeated(entries: readonly LogEntry[], own: LogEntry): boolean {
   return first !== undefined && first.id !== own.id;
 }
 
-function memoryOf(entries: readonly LogEntry[], session: string): SessionMemory {
+function memoryOf(entries: readonly LogEntry[], session: string): Omit<SessionMemory, "digest"> {
   const quoted = new Set<number>();
   const warned = new Set<string>();
   let compactedAtMs: number | undefined;
@@ -82,20 +85,8 @@ function memoryOf(entries: readonly LogEntry[], session: string): SessionMemory 
   return { quoted, compactedAtMs, isBare, warned };
 }
 
-/** Identifies an event, by the agent's session and what the user or the agent did. */
+/** Identifies an event, by the agent's session and what the user or the agent did. Each turn makes the transcript longer. */
 function keyOf({ event, sessionId, source, prompt, transcriptPath }: Firing): string {
-  if (event === "turn-end") return [event, sessionId, bytesOf(transcriptPath)].join(" ");
-  return [event, sessionId, source, prompt.length, hashOf(prompt)].join(" ");
-}
-
-/** FNV-1a. Loading the hashes of `node:crypto` would take longer than the rest of a hook. */
-export function hashOf(text: string): string {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
-  return String(hash >>> 0);
-}
-
-/** Returns the length of the transcript. It tells turns apart, because each makes the transcript longer. */
-function bytesOf(transcriptPath: string | undefined): number {
-  return (transcriptPath && statSync(transcriptPath, { throwIfNoEntry: false })?.size) || 0;
+  const what = event === "turn-end" ? [byteLengthOf(transcriptPath ?? "")] : [source, prompt];
+  return JSON.stringify([event, sessionId, ...what]);
 }

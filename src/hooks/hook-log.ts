@@ -1,9 +1,11 @@
-import { appendFileSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { closeSync, constants, mkdirSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
+import { byteLengthOf, openRegular } from "../core/files.ts";
+import { HOOK_LOG_BYTES_MAX, hookFile, hookLines, writeHookLines } from "../core/hook-lines.ts";
+import { keyAt, keyedDigest } from "./keyed-digest.ts";
 
-/** The most bytes of the log. When it grows longer, its older half is dropped. */
-const LOG_BYTES_MAX = 64 * 1024;
 const REASON_CHARS_MAX = 300;
+const NAME_CHARS_MAX = 4_096;
 
 /** One line of the log. It holds nothing that anybody said. */
 export interface LogEntry {
@@ -11,7 +13,7 @@ export interface LogEntry {
   agent: string;
   event: string;
   session: string;
-  /** Identifies the event. If two processes are called for the same event, they have the same key. */
+  /** Identifies the event in the entry of its start. If two processes are called for the same event, they have the same key. */
   key: string;
   /** Identifies the process. */
   id: string;
@@ -34,19 +36,29 @@ export const IMPORT_EVENT = "import";
 
 /** The log of the hooks, a file beside the store. A hook opens the store only for reading, and there may be no store yet. */
 export class HookLog {
+  readonly #storePath: string;
   readonly #path: string;
+  #key: Uint8Array | undefined;
 
   constructor(storePath: string) {
-    this.#path = `${storePath}-coppice-hooks/log.jsonl`;
+    this.#storePath = storePath;
+    this.#path = hookFile(storePath, "log.jsonl");
   }
 
   /** Oldest first. Damaged lines are left out. */
   entries(): LogEntry[] {
     try {
-      return readFileSync(this.#path, "utf8").split("\n").flatMap(entryIn);
+      return hookLines(this.#storePath).flatMap(entryIn);
     } catch {
       return [];
     }
+  }
+
+  /** Returns a digest by which texts can be compared in the log of this store, and by which nobody can guess them without its key. */
+  digest(text: string): string {
+    hasFolder(this.#path);
+    this.#key ??= keyAt(hookFile(this.#storePath, "key"));
+    return keyedDigest(this.#key, text);
   }
 
   /** Adds the entry of an import. @param id  The id of the hook that started it. @param failure  Undefined if it succeeded. */
@@ -62,10 +74,15 @@ export class HookLog {
   add(entry: LogEntry): void {
     try {
       if (!hasFolder(this.#path)) return;
-      const failure = entry.failure?.slice(0, REASON_CHARS_MAX);
-      const line = `${JSON.stringify({ ...entry, ...(failure !== undefined && { failure }) })}\n`;
-      appendFileSync(this.#path, line, { mode: 0o600 });
-      if (statSync(this.#path).size > LOG_BYTES_MAX) this.#shorten();
+      // What is too long to be read is not of hooks, and its end may be no whole line.
+      if (byteLengthOf(this.#path) > HOOK_LOG_BYTES_MAX) this.#shorten();
+      const descriptor = openRegular(this.#path, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT);
+      try {
+        writeSync(descriptor, lineOf(entry));
+      } finally {
+        closeSync(descriptor);
+      }
+      if (byteLengthOf(this.#path) > HOOK_LOG_BYTES_MAX / 2) this.#shorten();
     } catch {
       // A hook must not fail because its log cannot be written.
     }
@@ -78,10 +95,31 @@ export class HookLog {
       `${agent} ${event === IMPORT_EVENT} ${failure !== undefined}`;
     const newest = new Map(entries.map((entry) => [kindOf(entry), entry]));
     const kept = entries.filter((entry, index) => index >= entries.length / 2 || [...newest.values()].includes(entry));
-    const shorter = `${this.#path}.${process.pid}`;
-    writeFileSync(shorter, kept.map((entry) => `${JSON.stringify(entry)}\n`).join(""), { mode: 0o600 });
-    renameSync(shorter, this.#path);
+    writeHookLines(
+      this.#storePath,
+      kept.map((entry) => JSON.stringify(entry)),
+    );
   }
+}
+
+/** Returns the entry of an event that was not answered. */
+export function unbegunEntry(
+  { event = "", agent = "", failure }: { event?: string | undefined; agent?: string | undefined; failure: string },
+  startMs: number,
+  atMs = Date.now(),
+): LogEntry {
+  return { atMs, agent, event, session: "", key: "", id: "", ms: atMs - startMs, failure };
+}
+
+/** Returns the line of an entry. Agents give names and paths of any length. */
+export function lineOf(entry: LogEntry): string {
+  const cut = Object.entries(entry).map(([name, value]) => {
+    return [
+      name,
+      typeof value === "string" ? value.slice(0, name === "failure" ? REASON_CHARS_MAX : NAME_CHARS_MAX) : value,
+    ];
+  });
+  return `${JSON.stringify(Object.fromEntries(cut))}\n`;
 }
 
 /** Makes the folder of the log beside the store, unless there is no folder for the store. */

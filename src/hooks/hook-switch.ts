@@ -1,5 +1,9 @@
-import { mkdirSync, readFileSync, realpathSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, realpathSync, renameSync, writeFileSync } from "node:fs";
 import { isAbsolute, relative, resolve, sep } from "node:path";
+import { readSmall } from "../core/files.ts";
+import { hookFile } from "../core/hook-lines.ts";
+
+const SWITCH_BYTES_MAX = 1024 * 1024;
 
 /** Where hooks are off. */
 export interface HookSwitch {
@@ -10,7 +14,7 @@ export interface HookSwitch {
 
 export function readSwitch(storePath: string): HookSwitch {
   try {
-    const { isOff, projectsOff } = JSON.parse(readFileSync(fileOf(storePath), "utf8")) as Partial<HookSwitch>;
+    const { isOff, projectsOff } = JSON.parse(readSmall(fileOf(storePath), SWITCH_BYTES_MAX)) as Partial<HookSwitch>;
     return { isOff: isOff === true, projectsOff: Array.isArray(projectsOff) ? projectsOff.map(String) : [] };
   } catch {
     return { isOff: false, projectsOff: [] };
@@ -45,7 +49,7 @@ export function isOffAt({ isOff, projectsOff }: HookSwitch, cwd: string): boolea
 }
 
 function fileOf(storePath: string): string {
-  return `${storePath}-coppice-hooks/switch.json`;
+  return hookFile(storePath, "switch.json");
 }
 
 function realPathOf(path: string): string {

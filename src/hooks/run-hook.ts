@@ -1,12 +1,14 @@
 import { existsSync, writeSync } from "node:fs";
 import type { Readable } from "node:stream";
+import { hookFile } from "../core/hook-lines.ts";
 import { openQuickly } from "../store/index.ts";
 import { answerOf, takesText } from "./answer.ts";
 import { sayBefore } from "./before-action.ts";
 import { type BegunFiring, begin } from "./begin.ts";
 import { type Firing, firingOf } from "./firing.ts";
-import { HookLog, type LogEntry } from "./hook-log.ts";
+import { HookLog, type LogEntry, lineOf, unbegunEntry } from "./hook-log.ts";
 import type { Said } from "./quotation.ts";
+import { killAfter } from "./watchdog.ts";
 
 /** The most bytes of an agent's JSON. A larger one is a mistake. */
 export const INPUT_BYTES_MAX = 4 * 1024 * 1024;
@@ -18,6 +20,8 @@ const INPUT_PAUSE_MS_MAX = 500;
 const HOOK_MS_MAX = 3_000;
 /** The same before a compaction. */
 const COMPACTION_MS_MAX = 12_000;
+/** How much longer a process lives whose thread is blocked, so that the timer does not fire. */
+const GRACE_MS = 300;
 /** How long the hook waits for the import that an event starts. Other events start none. */
 const IMPORT_MS_MAX: Partial<Record<Firing["event"], number>> = { "before-compaction": 8_000, "turn-end": 0 };
 
@@ -32,13 +36,14 @@ export interface HookCall {
  * goes wrong, nothing is printed, and the log has the reason.
  */
 export async function runHook(call: HookCall): Promise<never> {
+  const limitMs = call.event === "before-compaction" ? COMPACTION_MS_MAX : HOOK_MS_MAX;
+  killAfter(limitMs + GRACE_MS, lastWords(call, limitMs));
   const run = new HookRun(call);
   const giveUp = (error: unknown): never => {
     run.fail(error);
     process.exit(0);
   };
   process.on("uncaughtException", giveUp); // and unhandled rejections
-  const limitMs = call.event === "before-compaction" ? COMPACTION_MS_MAX : HOOK_MS_MAX;
   setTimeout(() => giveUp(`It took longer than ${limitMs} ms.`), limitMs);
   await run.answer(process.stdin, (text) => writeSync(1, text));
   process.exit(0);
@@ -84,13 +89,16 @@ export class HookRun {
   fail(error: unknown): void {
     const failure = error instanceof Error ? error.message : String(error);
     if (this.#begun !== undefined) this.#begun.end({ ...this.#importing, failure });
-    else logUnbegun(this.#call, this.#startMs, failure);
+    else new HookLog(this.#call.storePath).add(unbegunEntry({ ...this.#call, failure }, this.#startMs));
   }
 }
 
-function logUnbegun({ event = "", agent = "", storePath }: HookCall, startMs: number, failure: string): void {
-  const atMs = Date.now();
-  new HookLog(storePath).add({ atMs, agent, event, session: "", key: "", id: "", ms: atMs - startMs, failure });
+/** Returns the entry of a process that is killed. */
+function lastWords({ storePath, ...call }: HookCall, limitMs: number): { path: string; line: string } {
+  const startMs = Date.now();
+  const failure = `It was killed, because something blocked it for longer than ${limitMs} ms.`;
+  const entry = unbegunEntry({ ...call, failure }, startMs, startMs + limitMs + GRACE_MS);
+  return { path: hookFile(storePath, "log.jsonl"), line: lineOf(entry) };
 }
 
 async function saidAt(firing: Firing, storePath: string, { memory }: BegunFiring): Promise<Said | undefined> {
@@ -149,18 +157,24 @@ function objectIn(text: string): Record<string, unknown> | undefined {
  * @returns the transcript for the log.
  */
 async function imported(
-  { transcriptPath }: Firing,
+  { agent, transcriptPath }: Firing,
   storePath: string,
   hookId: string,
   waitMs: number,
 ): Promise<Pick<LogEntry, "importing">> {
   if (transcriptPath === undefined || !existsSync(transcriptPath)) return {};
+  const startMs = Date.now();
+  const { transcriptFault } = await import("./transcript.ts");
+  const fault = transcriptFault(agent, transcriptPath);
+  if (fault !== undefined) {
+    new HookLog(storePath).addImport(hookId, startMs, fault);
+    return {};
+  }
   const { spawn } = await import("node:child_process");
   // Claude Code keeps the subagents of a session in a folder with the name of its transcript.
   const subagents = transcriptPath.replace(/\.jsonl$/, "");
   const paths = [transcriptPath, ...(subagents !== transcriptPath && existsSync(subagents) ? [subagents] : [])];
   const words = [process.argv[1]!, "import", ...paths, "--hook", hookId, "--db", storePath, "--json"];
-  const startMs = Date.now();
   await new Promise<void>((resolve) => {
     const child = spawn(process.execPath, words, { stdio: "ignore", detached: true, windowsHide: true });
     const waiting = setTimeout(resolve, waitMs);

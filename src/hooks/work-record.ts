@@ -42,10 +42,10 @@ export function recordOfLost(reader: QuickReader, sessionIds: readonly string[])
   const newest = sessions.toSorted((left, right) => right.lastAtMs - left.lastAtMs)[0];
   const lost = newest && lostNow(reader, newest.id, LOST_LINES_MAX);
   if (newest === undefined || lost === undefined) return [];
-  const lines = lost.lines.map(({ kind, messageId, atMs, text, place }): Line => {
+  const lines = lost.lines.map(({ kind, messageId, atMs, by, text, place }): Line => {
     // A list of files needs no sources. Any of them is found by its name.
-    if (kind === "file") return { kind: "files", text: endOf(text), place };
-    return { kind, id: messageId, text, place, ...(!TIMELESS.has(kind) && { atMs }) };
+    if (kind === "file") return { kind: "files", by, text: endOf(text), place };
+    return { kind, id: messageId, by, text, place, ...(!TIMELESS.has(kind) && { atMs }) };
   });
   // Until the store has the summary, `lost` does not know of this compaction.
   const more = lost.summaryId === null ? undefined : "the coppice tool lost, or `coppice lost`";
@@ -63,19 +63,22 @@ function endOf(path: string): string {
 function sectionOf(reader: QuickReader, session: QuickSession, saidMax: number): Section {
   const { id, title, lastAtMs } = session;
   const messages = reader.said(id, saidMax);
-  const atMs = new Map(messages.map((message) => [message.id, message.createdAtMs]));
+  const byId = new Map(messages.map((message) => [message.id, message]));
   const said = saidLines(
     messages.map((message) => ({ messageId: message.id, seq: message.seq, said: saidOf(message) })),
   );
   const linesOf = (kind: string, lines: readonly { text: string; messageId: number; seq: number }[]): Line[] =>
     lines
       .toSorted((left, right) => right.seq - left.seq)
-      .map(({ text, messageId }) => lineOf(kind, { text, messageId, atMs: atMs.get(messageId)! }));
+      .map(({ text, messageId }) => {
+        const { createdAtMs, role } = byId.get(messageId)!;
+        return lineOf(kind, { text, messageId, atMs: createdAtMs, by: role });
+      });
   const asked = linesOf("asked", said.asked);
   const decided = linesOf("decided", [...said.rules, ...said.decided]);
   const open = saidMax < SAID_MAX ? [] : openEnds({ messages: reader }, id).map((end) => lineOf(end.kind, end));
   const worked = reader.clusters(id, LINES_MAX).map(({ rootId, label, lastAtMs: atMs }): Line => {
-    return { kind: "worked", handle: formatHandle("cluster", rootId), atMs, text: label };
+    return { kind: "worked", handle: formatHandle("cluster", rootId), atMs, by: "coppice", text: label };
   });
   return {
     name: "session",
@@ -84,8 +87,8 @@ function sectionOf(reader: QuickReader, session: QuickSession, saidMax: number):
   };
 }
 
-function lineOf(kind: string, { text, messageId, atMs }: Pick<WorkLine, "text" | "messageId" | "atMs">): Line {
-  return { kind, id: messageId, atMs, text };
+function lineOf(kind: string, { text, messageId, atMs, by }: Omit<WorkLine, "sessionId" | "seq">): Line {
+  return { kind, id: messageId, atMs, by, text };
 }
 
 function inTurns<T>(lists: readonly (readonly T[])[]): T[] {

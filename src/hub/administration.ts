@@ -1,6 +1,7 @@
 import type { PoolClient, QueryConfig } from "pg";
 import { StoreError } from "../core/errors.ts";
 import { checkVersion, codeOf, type HubConnection, hasTables, versionOf } from "./connection.ts";
+import { FUNCTIONS } from "./functions.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import { addCentroids, hasCentroids } from "./pgvector.ts";
 
@@ -16,6 +17,8 @@ export interface HubUpgrade {
   version: number;
   /** True if the database has pgvector, so that searches compare messages by meaning. */
   hasPgvector: boolean;
+  /** True if everybody may still make temporary objects in the database, because the caller may not forbid it. */
+  hasTemp: boolean;
 }
 
 /** Makes the tables of the hub in a database, or brings them to this version. Needs a role that may create roles and schemas. */
@@ -64,8 +67,19 @@ async function migrate(hub: HubConnection, client: PoolClient): Promise<HubUpgra
   }
   const clientMin = MIGRATIONS.at(-1)!.clientMin;
   await client.query("UPDATE coppice.hub SET version = $1, client_min = $2", [known, clientMin]);
+  await client.query(FUNCTIONS);
+  const hasTemp = await keepsTemp(client);
   const hasPgvector = (await hasCentroids(client)) || (await addCentroids(client));
-  return { versionBefore: version, version: known, hasPgvector };
+  return { versionBefore: version, version: known, hasPgvector, hasTemp };
+}
+
+/** The hub needs no temporary objects, and a caller of a function could make some that have the names of what it uses. */
+async function keepsTemp(client: PoolClient): Promise<boolean> {
+  const { rows } = await client.query<{ database: string }>("SELECT quote_ident(current_database()) AS database");
+  const isRefused = (error: unknown): boolean => codeOf(error) === "42501";
+  await unless(client, isRefused, `REVOKE TEMPORARY ON DATABASE ${rows[0]!.database} FROM PUBLIC`);
+  const sql = "SELECT has_database_privilege('public', current_database(), 'TEMPORARY') AS may";
+  return (await client.query<{ may: boolean }>(sql)).rows[0]!.may;
 }
 
 /**

@@ -1,18 +1,12 @@
 /** The lowest version of the tables that this version of Coppice can use. */
 export const VERSION_MIN = 5;
 
-/** Of 33 million blocks. The limit holds what a role takes and what it skips. */
-const BLOCKS_OF_ROLE_MAX = 2 ** 18;
-
-/** Functions run as the owner of the tables, for whom no policy holds. */
-const OF_CALLER = "pg_has_role(session_user, team::name, ''member'')";
-
 /**
  * The versions of the hub's tables, in order. A released one is never edited. `clientMin` is the lowest version that a client must
  * know to use the tables without harm.
  *
  * Rules that a test holds, so that a distributed Postgres can take the tables: every key begins with `place`; there are no triggers
- * and no policies with subqueries.
+ * and no policies with subqueries. The functions are in functions.ts.
  */
 export const MIGRATIONS: readonly { clientMin: number; sql: string }[] = [
   { clientMin: 1, sql: tablesOfVersion1() },
@@ -136,17 +130,11 @@ CREATE TABLE coppice.tombstones (
 );
 CREATE INDEX tombstones_by_session ON coppice.tombstones (place, session_no);
 
--- Ids of a store come from blocks of its own. The caller may not set the counter back, so it is behind a function.
-CREATE FUNCTION coppice.grant_block(above bigint) RETURNS bigint LANGUAGE sql SECURITY DEFINER SET search_path = '' AS
-  'UPDATE coppice.hub SET id_block = greatest(id_block, above) + 1 RETURNING id_block';
-REVOKE ALL ON FUNCTION coppice.grant_block FROM PUBLIC;
-
 ${["places", "sessions", "messages", "facts", "artifacts", "tombstones"].map(teamTable).join("\n")}
 
 GRANT USAGE ON SCHEMA coppice TO coppice_reader, coppice_writer;
 GRANT SELECT ON ALL TABLES IN SCHEMA coppice TO coppice_reader, coppice_writer;
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA coppice TO coppice_writer;
-GRANT EXECUTE ON FUNCTION coppice.grant_block TO coppice_writer;
 GRANT INSERT ON coppice.places, coppice.sessions, coppice.messages, coppice.facts, coppice.artifacts, coppice.tombstones
   TO coppice_writer;
 GRANT DELETE ON coppice.messages, coppice.facts, coppice.artifacts TO coppice_writer;
@@ -214,10 +202,6 @@ REVOKE INSERT ON coppice.places, coppice.sessions, coppice.segments FROM coppice
 GRANT INSERT (team, project) ON coppice.places TO coppice_writer;
 GRANT INSERT (place, team, origin, session_id, holder) ON coppice.sessions TO coppice_writer;
 GRANT INSERT (place, team, level, has_gone, head) ON coppice.segments TO coppice_writer;
-
--- Nobody can make the counter overflow. A block above the highest one is refused by stores, which then choose one themselves.
-CREATE OR REPLACE FUNCTION coppice.grant_block(above bigint) RETURNS bigint LANGUAGE sql SECURITY DEFINER SET search_path = '' AS
-  'UPDATE coppice.hub SET id_block = least(greatest(id_block, above), 33538048) + 1 RETURNING id_block';
 `;
 }
 
@@ -265,7 +249,6 @@ function tablesOfVersion5(): string {
     tombstones: "place, tombstone_no",
     buckets: "place, segment, bucket",
   };
-  const ofSession = "place = of_place AND session_no = of_session";
   return `
 -- Keys are checked before anything else, and for the rows of all teams. With the team in it, a key of others is as good as a free one.
 ${Object.entries(keys)
@@ -282,32 +265,6 @@ ALTER TABLE coppice.segments DROP CONSTRAINT segments_pkey, REPLICA IDENTITY USI
 -- Whoever may delete from a table may lock all of it.
 REVOKE DELETE ON coppice.messages, coppice.facts, coppice.artifacts, coppice.clusters, coppice.segments, coppice.buckets
   FROM coppice_writer;
-${deletion(
-  "delete_messages(of_place bigint, of_session bigint, ids bigint[])",
-  "TABLE (message_id bigint, branch text)",
-  [
-    `DELETE FROM coppice.messages m WHERE ${ofSession} AND m.message_id = ANY (ids) AND ${OF_CALLER} RETURNING m.message_id, m.branch`,
-  ],
-)}
-${deletion("delete_fact(of_place bigint, of_session bigint, of_kind text, of_chunk integer)", "void", [
-  `DELETE FROM coppice.facts WHERE ${ofSession} AND kind = of_kind AND chunk = of_chunk AND ${OF_CALLER}`,
-])}
-${deletion("delete_artifacts_except(of_place bigint, of_session bigint, used bytea[])", "void", [
-  `DELETE FROM coppice.artifacts WHERE ${ofSession} AND sha256 <> ALL (used) AND ${OF_CALLER}`,
-])}
-${deletion("delete_clusters(of_place bigint, of_session bigint, roots bigint[])", "void", [
-  `DELETE FROM coppice.clusters WHERE ${ofSession} AND root = ANY (roots) AND ${OF_CALLER}`,
-])}
-${deletion(
-  "delete_session(of_place bigint, of_session bigint)",
-  "void",
-  ["clusters", "messages", "facts", "artifacts"].map(
-    (table) => `DELETE FROM coppice.${table} WHERE ${ofSession} AND ${OF_CALLER}`,
-  ),
-)}
-${deletion("delete_segments(of_place bigint, numbers bigint[])", "void", [
-  `DELETE FROM coppice.segments WHERE place = of_place AND segment = ANY (numbers) AND ${OF_CALLER}`,
-])}
 
 -- A sequence, because a row of a counter stays locked as long as one caller likes. Each role has a limit, and a number that it cannot
 -- pay for is not reached: the store then chooses a block itself. Of a counter that was driven up, what no session has is given again.
@@ -316,24 +273,7 @@ SELECT setval('coppice.id_blocks', least(id_block, 65536 + coalesce((
   SELECT max(newest_id >> 28) FROM coppice.sessions WHERE newest_id >> 28 < 33538048), 0))) FROM coppice.hub;
 ALTER TABLE coppice.hub DROP COLUMN id_block;
 CREATE TABLE coppice.blocks (role text PRIMARY KEY, used bigint NOT NULL);
-CREATE OR REPLACE FUNCTION coppice.grant_block(above bigint) RETURNS bigint LANGUAGE sql SECURITY DEFINER SET search_path = '' AS '
-  WITH cost AS (
-    SELECT greatest(1, least(above, 33538048) - last_value + 1) AS count FROM coppice.id_blocks
-  ), paid AS (
-    INSERT INTO coppice.blocks AS b (role, used) SELECT session_user, count FROM cost WHERE count <= ${BLOCKS_OF_ROLE_MAX}
-    ON CONFLICT (role) DO UPDATE SET used = b.used + excluded.used WHERE b.used + excluded.used <= ${BLOCKS_OF_ROLE_MAX}
-    RETURNING 1
-  )
-  SELECT max(nextval(''coppice.id_blocks'')) FROM paid, cost, LATERAL generate_series(1, cost.count)';
 `;
-}
-
-function deletion(signature: string, returns: string, statements: readonly string[]): string {
-  const name = signature.slice(0, signature.indexOf("("));
-  return `CREATE FUNCTION coppice.${signature} RETURNS ${returns} LANGUAGE sql SECURITY DEFINER SET search_path = '' AS
-  '${statements.join(";\n  ")}';
-REVOKE ALL ON FUNCTION coppice.${name} FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION coppice.${name} TO coppice_writer;`;
 }
 
 /** SQL that shows a table's rows only to members of their teams. */

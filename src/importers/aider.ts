@@ -1,16 +1,15 @@
 import { basename, dirname, resolve } from "node:path";
 import type { Part, Role } from "../core/message.ts";
 import { messageEntry } from "./entry.ts";
-import type { Importer, ImportFile } from "./importer.ts";
+import type { Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
-import { type DamagedLine, type Pause, readLines, type TextLine } from "./lines.ts";
+import type { TextLine } from "./lines.ts";
+import { FENCE, readEndedLines } from "./markdown.ts";
 import { notYet } from "./message-event.ts";
 import { type SessionFacts, Translator } from "./translator.ts";
 import { derivedId, millisecondsOf } from "./values.ts";
 
 const START = /^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*$/;
-
-const LINE_FEED = 0x0a;
 
 /** Commands with words for the model. All others only steer the program. */
 const ASKING_COMMAND = /^\/(?:ask|code|architect|context|help)\s+\S/;
@@ -29,29 +28,8 @@ export const aider: Importer = {
     return first !== undefined && START.test(first.trimEnd());
   },
 
-  read: (file) => new AiderTranslator(file).translate(wholeLines(file)),
+  read: (file) => new AiderTranslator(file).translate(readEndedLines(file)),
 };
-
-/** Yields the lines without the last one if it may still grow. */
-async function* wholeLines(file: ImportFile): AsyncGenerator<TextLine | DamagedLine | Pause> {
-  let isEnded = true;
-  async function* seen(): AsyncGenerator<Uint8Array> {
-    for await (const chunk of file.chunks) {
-      if (chunk.length === 0) continue;
-      isEnded = chunk.at(-1) === LINE_FEED;
-      yield chunk;
-    }
-  }
-  let last: TextLine | DamagedLine | Pause | undefined;
-  for await (const line of readLines({ ...file, chunks: seen() })) {
-    if (last !== undefined) yield last;
-    last = line;
-  }
-  if (last !== undefined && (isEnded || file.isFinished)) yield last;
-}
-
-/** A line that opens or closes a block of code in Markdown. A closing one has nothing behind the marks. */
-const FENCE = /^ {0,3}(`{3,}|~{3,})([^`]*)$/;
 
 /** Lines of one speaker. */
 interface Block {

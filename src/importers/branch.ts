@@ -80,6 +80,10 @@ export class Branch {
     this.#held = this.#held.filter((other) => other !== entry);
   }
 
+  isNewest(entry: MessageEntry): boolean {
+    return this.#held.at(-1) === entry;
+  }
+
   moveToEnd(entry: MessageEntry): void {
     this.drop(entry);
     this.#held.push(entry);

@@ -1,5 +1,6 @@
-import type { Dirent } from "node:fs";
+import { constants, type Dirent, openSync, readSync, type Stats } from "node:fs";
 import { lstat, open, readdir, realpath, stat } from "node:fs/promises";
+import { Socket } from "node:net";
 import { basename, dirname, join } from "node:path";
 import { StoreError } from "../core/errors.ts";
 import { isPattern, pathsOf } from "./globs.ts";
@@ -11,10 +12,13 @@ const CHUNK_BYTES = 256 * 1024;
 const TRANSCRIPT_NAME = /\.jsonl(\.zst)?$/;
 
 /** Names of possible transcripts. They may also be settings, caches or databases of other programs. */
-const POSSIBLE_NAME = /\.(json|db|vscdb)$|(^|[\\/])\.aider\.chat\.history\.md$/;
+const POSSIBLE_NAME = /\.(json|db|vscdb|md)$/;
 
 /** Files that agents keep beside their transcripts, and that hold no conversation. */
 const PASSED_OVER = [
+  // A tool for memory watches the sessions of Claude Code in sessions of its own, which quote them.
+  /[\\/][^\\/]*-claude-mem-observer-sessions[\\/]/,
+  /[\\/]session_index\.jsonl$/,
   /[\\/]workspaceStorage[\\/][^\\/]+[\\/](?!chatSessions(?:[\\/]|$))/,
   /[\\/]\.gemini[\\/]antigravity[\w-]*[\\/]brain[\\/][^\\/]+[\\/](?!\.system_generated(?:[\\/]logs(?:[\\/]|$)|$))/,
   /[\\/]\.grok[\\/]sessions[\\/](?:.*[\\/])?(?!chat_history\.)[^\\/]*\.jsonl?$/,
@@ -27,6 +31,11 @@ const PASSED_OVER = [
 /** A file to which nobody wrote for ten minutes counts as finished. An agent that still runs writes more often. */
 export const QUIET_MS = 10 * 60 * 1_000;
 
+/** What a hook may read: regular files up to a length, and no links, because an agent names the paths and not a person. */
+export interface FileLimits {
+  byteLengthMax: number;
+}
+
 /**
  * Returns the files behind the paths that a user typed: files, folders with everything below them, patterns
  * (`~/logs/**\/*.jsonl`), and `-` for standard input.
@@ -37,18 +46,20 @@ export const QUIET_MS = 10 * 60 * 1_000;
  * Nothing is thrown. If a file is missing or cannot be read, its `chunks` throw the reason.
  *
  * @param onFolder  Called for each folder before it is read. A watcher that starts in this call misses nothing.
+ * @param limits  Undefined for paths that a person named.
  */
 export async function* walkFiles(
   paths: readonly string[],
   onFolder: (path: string) => void = () => {},
+  limits?: FileLimits,
 ): AsyncGenerator<ImportFile> {
-  const visit: Visit = { visited: new Set(), onFolder };
+  const visit: Visit = { visited: new Set(), onFolder, limits };
   for (const path of paths) {
-    if (path === "-") {
+    if (path === "-" && limits === undefined) {
       yield { path, chunks: process.stdin, isFinished: true };
       continue;
     }
-    for (const named of await namedBy(path)) {
+    for (const named of limits === undefined ? await namedBy(path) : [path]) {
       yield* walk(named, visit);
       if (TRANSCRIPT_NAME.test(named)) {
         const subagents = join(named.replace(TRANSCRIPT_NAME, ""), "subagents");
@@ -91,6 +102,7 @@ async function namedBy(path: string): Promise<string[]> {
 interface Visit {
   visited: Set<string>;
   onFolder: (path: string) => void;
+  limits: FileLimits | undefined;
 }
 
 export function isPossibleName(name: string): boolean {
@@ -110,7 +122,9 @@ async function* walk(path: string, visit: Visit, isFound = false): AsyncGenerato
   let entries: Dirent[];
   const isUncertain = isFound && POSSIBLE_NAME.test(path);
   try {
-    const found = await stat(path);
+    const { limits } = visit;
+    const found = await (limits === undefined ? stat(path) : lstat(path));
+    if (limits !== undefined) refuseBeyond(limits, path, found);
     // The name of a pipe, as in `import <(zcat a.gz)`, has no real path.
     const real = await realpath(path).catch(() => path);
     if (visit.visited.has(real)) return;
@@ -119,7 +133,7 @@ async function* walk(path: string, visit: Visit, isFound = false): AsyncGenerato
       // A link may lead to a pipe that nobody writes to, or to a device that never ends.
       if (isFound && !found.isFile()) return;
       const isFinished = Date.now() - found.mtimeMs > QUIET_MS;
-      const file: ImportFile = { path, chunks: chunksOf(path), isUncertain, isFinished };
+      const file: ImportFile = { path, chunks: chunksOf(path, limits), isUncertain, isFinished };
       if (found.isFile()) file.byteLength = found.size;
       if (isFound) file.writtenAtMs = found.mtimeMs;
       yield file;
@@ -136,10 +150,12 @@ async function* walk(path: string, visit: Visit, isFound = false): AsyncGenerato
   const files: string[] = [];
   for (const entry of entries) {
     const child = join(path, entry.name);
-    const folder = entry.isSymbolicLink() ? await isFolder(child) : entry.isDirectory();
+    const isLink = entry.isSymbolicLink();
+    if (isLink && visit.limits !== undefined) continue;
+    const folder = isLink ? await isFolder(child) : entry.isDirectory();
     if (isPassedOver(child) && !isPassedOver(path)) continue;
     if (folder) folders.push(child);
-    else if (isTranscriptName(entry.name) && (entry.isFile() || entry.isSymbolicLink())) files.push(child);
+    else if (isTranscriptName(entry.name) && (entry.isFile() || isLink)) files.push(child);
   }
   for (const child of files.sort(subagentsLast)) yield* walk(child, visit, true);
   for (const child of folders.sort()) yield* walk(child, visit);
@@ -156,23 +172,74 @@ async function isFolder(path: string): Promise<boolean> {
   return found?.isDirectory() ?? false;
 }
 
-/** Returns the bytes of a file. @throws {StoreError} `FILE_NOT_FOUND`, `IMPORT_UNREADABLE`. */
-export async function* chunksOf(path: string): AsyncGenerator<Uint8Array> {
-  const handle = await open(path).catch((error) => {
+/**
+ * Returns the bytes of a file, or of a pipe that somebody writes to. Nothing waits in a call of the system, in which a process could not
+ * end.
+ *
+ * @throws {StoreError} `FILE_NOT_FOUND`, `IMPORT_UNREADABLE`.
+ */
+export async function* chunksOf(path: string, limits?: FileLimits): AsyncGenerator<Uint8Array> {
+  const flags = constants.O_RDONLY | constants.O_NONBLOCK | (limits === undefined ? 0 : constants.O_NOFOLLOW);
+  const failed = (error: unknown): never => {
     throw unreadable(path, error);
-  });
+  };
+  const handle = await open(path, flags).catch(failed);
   try {
-    for (;;) {
-      // Each chunk has its own buffer, because a reader may keep pieces of it until a long line ends.
-      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(CHUNK_BYTES)).catch((error) => {
-        throw unreadable(path, error);
-      });
-      if (bytesRead === 0) return;
-      yield buffer.subarray(0, bytesRead);
+    const found = await handle.stat().catch(failed);
+    if (limits !== undefined) refuseBeyond(limits, path, found);
+    if (found.isFIFO()) yield* pipedChunks(path);
+    else if (found.isCharacterDevice() || found.isBlockDevice()) {
+      throw new StoreError("IMPORT_UNREADABLE", { path, reason: "it is a device, which may have no end" });
+    } else {
+      for (;;) {
+        // Each chunk has its own buffer, because a reader may keep pieces of it until a long line ends.
+        const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(CHUNK_BYTES)).catch(failed);
+        if (bytesRead === 0) return;
+        yield buffer.subarray(0, bytesRead);
+      }
     }
   } finally {
     await handle.close();
   }
+}
+
+/** Reads a pipe by events. There are none while nobody has it open for writing, so the first bytes are read without waiting. */
+async function* pipedChunks(path: string): AsyncGenerator<Uint8Array> {
+  const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const pipe = new Socket({ fd: descriptor, readable: true, writable: false });
+  try {
+    const first = bytesNow(descriptor);
+    if (first?.length === 0) {
+      const reason = "it is a pipe that is empty, or that nobody writes to";
+      throw new StoreError("IMPORT_UNREADABLE", { path, reason });
+    }
+    if (first !== undefined) yield first;
+    yield* pipe;
+  } finally {
+    pipe.destroy();
+  }
+}
+
+/** Returns what is in a pipe, nothing if it has ended; undefined if its writer has written nothing yet. */
+function bytesNow(descriptor: number): Uint8Array | undefined {
+  try {
+    const bytes = Buffer.allocUnsafe(CHUNK_BYTES);
+    return bytes.subarray(0, readSync(descriptor, bytes));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
+    return undefined;
+  }
+}
+
+/** @throws {StoreError} `IMPORT_UNREADABLE`. */
+function refuseBeyond({ byteLengthMax }: FileLimits, path: string, found: Stats): void {
+  if (found.isDirectory()) return;
+  const reason = !found.isFile()
+    ? "it is no regular file"
+    : found.size > byteLengthMax
+      ? `it is longer than ${byteLengthMax} bytes, the most that a hook imports; coppice watch imports it`
+      : undefined;
+  if (reason !== undefined) throw new StoreError("IMPORT_UNREADABLE", { path, reason });
 }
 
 // biome-ignore lint/correctness/useYield: a stream that fails before its first chunk.
@@ -181,6 +248,7 @@ async function* failing(error: StoreError): AsyncGenerator<Uint8Array> {
 }
 
 function unreadable(path: string, cause: unknown): StoreError {
+  if (StoreError.is(cause)) return cause;
   const { code, message } = cause as NodeJS.ErrnoException;
   if (code === "ENOENT") return new StoreError("FILE_NOT_FOUND", { path }, { cause });
   // "EACCES: permission denied, open 'x'"

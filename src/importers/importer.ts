@@ -81,12 +81,15 @@ export type ImportEvent =
   | { kind: "title"; session: string; title: string }
   /** Answers the chunks `PAUSE` and `QUIET`: every message that is complete so far has been yielded. */
   | { kind: "paused" }
-  /** Comes last, if nothing in the file was understood: it is in another format. The import reports that as an error. */
-  | { kind: "misread"; reason: string }
+  /**
+   * Comes last, if nothing in the file was understood: it is in another format. If `isInPart`, more than half of its items were not:
+   * it is in an unknown version of the format. The import reports both as an error.
+   */
+  | { kind: "misread"; isInPart?: boolean; reason: string }
   /** Something in the file that did not become a message. `line` is 1-based; `reason` has no final period. */
   | { kind: "warning"; line: number; reason: string };
 
-/** The events of a file of which something was understood. */
+/** The events of a file most of which was understood. */
 export type ReadableEvent = Exclude<ImportEvent, { kind: "misread" }>;
 
 /**

@@ -31,9 +31,32 @@ const NOTE = /\s*(?:Read the output file to retrieve the result|Full transcript 
 /** What an editor tells before the words of the user. */
 const PREFACE = /^\s*# [^\n]*\n(?:[\s\S]*?\n)?## My request for Codex:[^\S\n]*(?:\n\s*|$)/;
 
-/** Texts that are the program's, and commands that only steer it. */
-const WHOLE =
-  /^\s*(?:# AGENTS\.md instructions|# Context from my IDE setup:|Caveat: The messages below were generated|<skill>|\/(?:clear|compact|exit|quit)\s*$)/;
+/** Commands that steer the program. What stands behind them is for the program, too. */
+const STEERING =
+  "(?:add-dir|agents|bashes|bug|clear|compact|compress|config|context|copy|cost|diff|doctor|exit|export|extensions|fast|feedback|help|hooks|ide|keybindings|login|logout|mcp|memory|mention|model|new|output-style|permissions|plugin|privacy-settings|quit|release-notes|resume|rewind|settings|skills|stats|status|statusline|terminal-setup|theme|tools|undo|upgrade|usage|vim)";
+
+/** Texts that are the program's, and commands without words for the model. */
+const WHOLE = new RegExp(
+  [
+    "# AGENTS\\.md instructions",
+    "# Context from my IDE setup:",
+    "Caveat: The messages below were generated",
+    "<skill>",
+    "\\/(?:[\\w:.-]+\\s*)?$",
+    `\\/${STEERING}[^\\S\\n][^\\n]*$`,
+    `(?:<command-message>[^<]*<\\/command-message>\\s*)?<command-name>\\/?${STEERING}<\\/command-name>`,
+  ]
+    .map((text) => `^\\s*${text}`)
+    .join("|"),
+);
+
+/** What the file of a command begins with. */
+const FRONT_MATTER = /^\s*---\n(?:[\w-]+:[^\n]*\n)*?description:[^\n]*\n(?:[^\n]*\n)*?---\s*/;
+
+/** The file of a command that takes words of the user, and where they are in it. */
+const TEMPLATE = /You (?:\*\*)?MUST(?:\*\*)? consider the user input/;
+const TEMPLATE_INPUT =
+  /(?:^|\n)(?:#+ +User Input|User input:|\*\*User input:?\*\*)[^\n]*\n+(`{3,})\w*\n([\s\S]*?)\n?\1[^\S\n]*(?:\n|$)/i;
 
 /** Marks parts that a program put into a conversation. */
 export function injected(parts: readonly Part[]): Part[] {
@@ -46,8 +69,12 @@ export function wordsWithin(element: string, part: Part): Part[] {
   const opening = part.text.indexOf(`<${element}>`);
   const closing = part.text.lastIndexOf(`</${element}>`);
   if (opening === -1 || closing < opening) return [part];
-  const from = opening + element.length + 2;
-  const [before, words, after] = [part.text.slice(0, from), part.text.slice(from, closing), part.text.slice(closing)];
+  return around(part, opening + element.length + 2, closing);
+}
+
+/** Marks a text but for the words of the user, from one index to another. */
+function around(part: TextPart, from: number, to: number): Part[] {
+  const [before, words, after] = [part.text.slice(0, from), part.text.slice(from, to), part.text.slice(to)];
   if (words.trim() === "") return injected([part]);
   return [...injected([{ ...part, text: before }]), { ...part, text: words }, ...injected([{ ...part, text: after }])];
 }
@@ -58,7 +85,8 @@ export function markedParts(parts: readonly Part[]): Part[] {
 }
 
 function markedText(part: TextPart): Part[] {
-  const preface = PREFACE.exec(part.text)?.[0].length ?? 0;
+  const preface = (PREFACE.exec(part.text) ?? FRONT_MATTER.exec(part.text))?.[0].length ?? 0;
+  if (TEMPLATE.test(part.text)) return inTemplate(part);
   if (preface === 0 && WHOLE.test(part.text)) return injected([part]);
   const pieces: Part[] = [];
   let end = 0;
@@ -74,6 +102,15 @@ function markedText(part: TextPart): Part[] {
   add(part.text.slice(end), false);
   const isSaid = pieces.some((piece) => piece.injected !== true && /\S/.test(String(piece.text)));
   return isSaid ? pieces : injected([part]);
+}
+
+/** Marks the text of a command but for the words of the user in it. */
+function inTemplate(part: TextPart): Part[] {
+  const found = TEMPLATE_INPUT.exec(part.text);
+  if (found === null || found[2]!.includes("$ARGUMENTS")) return injected([part]);
+  const [whole, fence, words] = [found[0], found[1]!, found[2]!];
+  const from = part.text.indexOf("\n", found.index + whole.indexOf(fence)) + 1;
+  return around(part, from, from + words.length);
 }
 
 /** Yields where each block begins, and where it ends with the white space after it. The first one ends at `preface`. */

@@ -57,14 +57,18 @@ export const kimi: Importer = {
   isFollowable: true,
 
   detect(head) {
-    return headObjects(head).some(({ role, id, token_count, content, type, protocol_version, timestamp, message }) => {
-      if (role === "_checkpoint") return typeof id === "number";
-      if (role === "_usage") return typeof token_count === "number";
-      if (role === "_system_prompt") return typeof content === "string";
-      if (type === "metadata") return stringOf(protocol_version) !== undefined && timestamp === undefined;
-      const event = objectOf(message);
-      return typeof timestamp === "number" && event.type === "TurnBegin" && isObject(event.payload);
-    });
+    return headObjects(head).some(
+      ({ role, id, token_count, content, type, protocol_version, created_at, timestamp, message }) => {
+        if (role === "_checkpoint") return typeof id === "number";
+        if (role === "_usage") return typeof token_count === "number";
+        if (role === "_system_prompt") return typeof content === "string";
+        if (type === "metadata") {
+          return stringOf(protocol_version) !== undefined && timestamp === undefined && created_at === undefined;
+        }
+        const event = objectOf(message);
+        return typeof timestamp === "number" && event.type === "TurnBegin" && isObject(event.payload);
+      },
+    );
   },
 
   async *read(file) {
@@ -198,7 +202,7 @@ function timeOf(timestamp: JsonValue | undefined): number | undefined {
   return typeof timestamp === "number" ? millisecondsOf(timestamp * 1_000) : undefined;
 }
 
-function partsOf(content: JsonValue | undefined): Part[] {
+export function partsOf(content: JsonValue | undefined): Part[] {
   if (typeof content === "string") return content === "" ? [] : marked([{ type: "text", text: content }]);
   return (Array.isArray(content) ? content : []).flatMap((block): Part[] => {
     const { type, text, think, encrypted, ...rest } = objectOf(block);
@@ -209,7 +213,7 @@ function partsOf(content: JsonValue | undefined): Part[] {
         : [{ type: "reasoning", text: think, ...saidOf({ signature: encrypted }) }];
     }
     const [, kind] = /^(image|audio|video)_url$/.exec(String(type)) ?? [];
-    const url = stringOf(objectOf(rest[`${kind}_url`]).url);
+    const url = stringOf(objectOf(rest[`${kind}_url`] ?? rest[`${kind}Url`]).url);
     return [url === undefined ? dataPartOf(block) : filePartOf(url, `${kind}/*`)];
   });
 }
@@ -232,13 +236,13 @@ function isOfProgram(text: string): boolean {
   return false;
 }
 
-function resultOf(toolCallId: string, parts: Part[], isError?: JsonValue): Part {
+export function resultOf(toolCallId: string, parts: Part[], isError?: JsonValue): Part {
   const content = resultContentOf(parts.map(({ injected: _, ...part }) => part as Part));
   return { type: "tool_result", toolCallId, content, ...(typeof isError === "boolean" && { isError }) };
 }
 
 /** Returns the usage under the names that it has in Anthropic's replies. */
-function usageOf({ input_other, output, input_cache_read, input_cache_creation }: JsonObject): JsonObject {
+export function usageOf({ input_other, output, input_cache_read, input_cache_creation }: JsonObject): JsonObject {
   return saidOf({
     input_tokens: numberOf(input_other),
     output_tokens: numberOf(output),

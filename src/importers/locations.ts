@@ -17,7 +17,7 @@ const OTHER_CHATS = /[\\/](?:Cursor|Windsurf)[\\/]User$/;
 /**
  * The variables of the agents move their locations: `$CLAUDE_CONFIG_DIR`, `$GEMINI_CLI_HOME`, `$CODEX_HOME`,
  * `$PI_CODING_AGENT_DIR` and `$PI_CODING_AGENT_SESSION_DIR`, `$COPILOT_HOME`, `$CLINE_DIR`,
- * `$CLINE_DATA_DIR`, `$QWEN_HOME` and `$QWEN_RUNTIME_DIR`, `$CONTINUE_GLOBAL_DIR`, `$GOOSE_PATH_ROOT`, `$KIMI_SHARE_DIR`,
+ * `$CLINE_DATA_DIR`, `$QWEN_HOME` and `$QWEN_RUNTIME_DIR`, `$CONTINUE_GLOBAL_DIR`, `$GOOSE_PATH_ROOT`, `$KIMI_SHARE_DIR`, `$KIMI_CODE_HOME`,
  * `$OMP_CODING_AGENT_DIR`, `$OPENCLAW_STATE_DIR`, `$GROK_HOME`, and for opencode, Goose, Zed and Amp `$XDG_DATA_HOME`; for editors
  * `$XDG_CONFIG_HOME`, `%APPDATA%` or `%LOCALAPPDATA%`. A relative path is ignored, because it depends on where the agent was started.
  */
@@ -82,6 +82,7 @@ export function agentLocations({ env, platform, home }: Machine): AgentLocation[
     { agent: "Goose", path: join(goose, "sessions") },
     { agent: "Droid", path: join(home, ".factory", "sessions") },
     { agent: "Kimi", path: join(moved("KIMI_SHARE_DIR", join(home, ".kimi")), "sessions") },
+    { agent: "Kimi Code", path: join(moved("KIMI_CODE_HOME", join(home, ".kimi-code")), "sessions") },
     { agent: "Zed", path: join(zed, "threads", "threads.db") },
     { agent: "Amp", path: join(data, "amp", "threads") },
     { agent: "Oh My Pi", path: join(moved("OMP_CODING_AGENT_DIR", join(home, ".omp", "agent")), "sessions") },

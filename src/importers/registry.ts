@@ -25,6 +25,7 @@ import { dropHead, isDatabase, peek } from "./head.ts";
 import type { Importer, ImportFile, ReadableEvent } from "./importer.ts";
 import { jsonl } from "./jsonl.ts";
 import { kimi } from "./kimi.ts";
+import { kimiCode } from "./kimi-code.ts";
 import { fieldsIn, HEAD_LINES, LINE_BYTES_MAX } from "./lines.ts";
 import { llxprt } from "./llxprt.ts";
 import { openai } from "./openai.ts";
@@ -32,11 +33,12 @@ import { openclaw } from "./openclaw.ts";
 import { opencode } from "./opencode/importer.ts";
 import { omp, pi } from "./pi.ts";
 import { qwenCode } from "./qwen-code.ts";
+import { specstory } from "./specstory.ts";
 import { zed } from "./zed/importer.ts";
 import { unpacked } from "./zstd.ts";
 
 /** Must grow with each change that makes an importer read an old file differently. */
-export const READING_VERSION = 9;
+export const READING_VERSION = 10;
 
 /** Bytes of a file that detection looks at: first few, then more. A first line may hold screenshots. */
 const HEAD_BYTES = [256 * 1024, 8 * 1024 * 1024, 64 * 1024 * 1024, LINE_BYTES_MAX];
@@ -61,6 +63,7 @@ export const IMPORTERS: readonly Importer[] = [
   copilotCli,
   cursor,
   aider,
+  specstory,
   chatgpt,
   claudeAi,
   cline,
@@ -70,6 +73,7 @@ export const IMPORTERS: readonly Importer[] = [
   goose,
   droid,
   kimi,
+  kimiCode,
   zed,
   amp,
   omp,
@@ -154,12 +158,13 @@ function foundIn(head: string): string {
   return found && `, ${found},`;
 }
 
-/** @throws {StoreError} `IMPORT_UNREADABLE` at the end of a file of which the importer understood nothing. */
+/** @throws {StoreError} `IMPORT_UNREADABLE` at the end of a file of which the importer understood nothing, or little. */
 async function* understood(importer: Importer, file: ImportFile): AsyncGenerator<ReadableEvent> {
   for await (const event of importer.read(file)) {
     if (event.kind !== "misread") yield event;
     else {
-      const reason = `nothing in it could be read as ${importer.name}; ${event.reason}`;
+      const how = event.isInPart ? "less than half of it" : "nothing in it";
+      const reason = `${how} could be read as ${importer.name}; ${event.reason}`;
       throw new StoreError("IMPORT_UNREADABLE", { path: file.path, reason });
     }
   }

@@ -1,12 +1,16 @@
 import { statSync } from "node:fs";
 import { defined } from "../adapters/shared/own.ts";
+import { cutAtGrapheme } from "../core/text.ts";
 import type { Branch } from "./branch.ts";
 import { Branches } from "./branches.ts";
 import type { MessageEntry } from "./entry.ts";
 import type { ImportEvent, ImportedMessage, ImportedSession } from "./importer.ts";
-import { type DamagedLine, fieldsIn, type Pause } from "./lines.ts";
+import { type DamagedLine, fieldsIn, isObject, type Pause } from "./lines.ts";
 import { isNotYet } from "./message-event.ts";
-import { millisecondsOf } from "./values.ts";
+import { millisecondsOf, objectOf } from "./values.ts";
+
+/** A file with fewer unknown items is not refused: many formats begin with a few lines that are no conversation. */
+const UNREAD_MIN = 5;
 
 export interface TranslatedFile {
   path: string;
@@ -133,6 +137,8 @@ export abstract class Translator<Item extends { line: number }> {
     let first: Item | undefined;
     let problem: Warning | undefined;
     let isUnderstood = false;
+    let itemCount = 0;
+    let unreadCount = 0;
     for await (const item of items) {
       if ("isPause" in item) {
         this.end(item.isQuiet, true);
@@ -150,6 +156,8 @@ export abstract class Translator<Item extends { line: number }> {
         first ??= item;
         const found = this.#events.find(isProblem);
         problem ??= found;
+        itemCount += 1;
+        if (found !== undefined && !this.#hasSaid) unreadCount += 1;
         isUnderstood ||= this.#hasSaid || (found === undefined && this.isTelling(item));
       }
       if (this.#events.length > 0) yield* this.#emitted();
@@ -160,11 +168,18 @@ export abstract class Translator<Item extends { line: number }> {
     isUnderstood ||= this.#hasSaid;
     problem ??= this.#events.find(isProblem);
     yield* this.#emitted();
-    if (first === undefined || isUnderstood || (problem === undefined && !isFinished)) return;
+    const isMostlyUnread = unreadCount * 2 > itemCount && unreadCount >= UNREAD_MIN;
+    if (first === undefined || (isUnderstood && !isMostlyUnread) || (problem === undefined && !isFinished)) return;
     const { key, value } = first as { key?: unknown; value?: unknown };
     const found = fieldsIn(typeof key === "string" ? { [key]: value } : value);
-    const reasons = [problem && `line ${problem.line}: ${problem.reason}`, found && `found ${found}`];
-    yield { kind: "misread", reason: reasons.filter(Boolean).join("; ") };
+    const version = versionIn(value);
+    const reasons = [
+      isUnderstood && `${unreadCount} of its ${itemCount} items are unknown`,
+      problem && `line ${problem.line}: ${problem.reason}`,
+      version && `its ${version}`,
+      found && `found ${found}`,
+    ];
+    yield { kind: "misread", isInPart: isUnderstood, reason: reasons.filter(Boolean).join("; ") };
   }
 
   /** True if the newest events say more than that something is wrong. */
@@ -178,6 +193,18 @@ export abstract class Translator<Item extends { line: number }> {
       yield event;
     }
   }
+}
+
+/** The version that an item tells, such as `protocol_version is 1.4`. */
+function versionIn(value: unknown): string | undefined {
+  if (!isObject(value)) return undefined;
+  for (const fields of [value, objectOf(value.payload), objectOf(value.data)]) {
+    for (const [name, version] of Object.entries(fields)) {
+      const isVersion = /version$|^v$/i.test(name) && ["string", "number"].includes(typeof version);
+      if (isVersion) return `${name} is ${cutAtGrapheme(String(version), 40)}`;
+    }
+  }
+  return undefined;
 }
 
 type Warning = Extract<ImportEvent, { kind: "warning" }>;

@@ -1,6 +1,5 @@
-import { realpathSync } from "node:fs";
-import { resolve, sep } from "node:path";
-import { baseNameOf } from "../core/project.ts";
+import { dirname, resolve, sep } from "node:path";
+import { baseNameOf, goneWorktreesOf, isPath, projectAt, realPathOf } from "../core/project.ts";
 import type { ImportedSession } from "../importers/importer.ts";
 import type { Exclusions } from "../session/store.ts";
 
@@ -8,15 +7,20 @@ import type { Exclusions } from "../session/store.ts";
 export class ExclusionRules {
   readonly #paths: readonly string[];
   readonly #projects: ReadonlySet<string>;
+  /** What is known of a folder. A run looks at many files of one. */
+  readonly #folders = new Map<string, boolean>();
 
   constructor(...given: readonly Partial<Exclusions>[]) {
-    this.#paths = given.flatMap(({ paths = [] }) => paths.flatMap(namesOf));
     this.#projects = new Set(given.flatMap(({ projects = [] }) => projects));
+    const paths = given.flatMap(({ paths = [] }) => paths.flatMap(namesOf));
+    const repositories = [...paths, ...[...this.#projects].filter(isPath)];
+    this.#paths = [...new Set([...paths, ...repositories.flatMap(goneWorktreesOf).flatMap(namesOf)])];
   }
 
+  /** Returns true for a file or folder that is in an excluded folder, or in a worktree of a repository that is excluded. */
   hasPath(path: string): boolean {
     if (this.#paths.length === 0) return false;
-    return namesOf(path).some((name) => this.#paths.some((excluded) => isWithin(name, excluded)));
+    return namesOf(path).some((name) => this.#isNamed(name) || this.#hasFolder(name));
   }
 
   /**
@@ -26,7 +30,7 @@ export class ExclusionRules {
   hasSession({ metadata, folder }: ImportedSession, projects: readonly (string | undefined)[]): boolean {
     const called = [...projects, folder].filter((one) => one !== undefined);
     if (called.some((one) => this.#projects.has(one) || this.#projects.has(baseNameOf(one)))) return true;
-    const folders = [metadata?.cwd, metadata?.workspaceDirs, metadata?.directories].flat();
+    const folders = [metadata?.cwd, metadata?.workspaceDirs, metadata?.directories, called.filter(isPath)].flat();
     return folders.some((folder) => typeof folder === "string" && this.hasPath(folder));
   }
 
@@ -34,16 +38,27 @@ export class ExclusionRules {
   toString(): string {
     return JSON.stringify([this.#paths, [...this.#projects]]);
   }
+
+  #isNamed(path: string): boolean {
+    return this.#paths.some((excluded) => isWithin(path, excluded));
+  }
+
+  /** Looks at each folder around the path, too: a repository within a worktree is no worktree itself. */
+  #hasFolder(path: string): boolean {
+    const known = this.#folders.get(path);
+    if (known !== undefined) return known;
+    const project = projectAt(path);
+    const isExcluded =
+      (project !== undefined && this.#isNamed(project)) || (dirname(path) !== path && this.#hasFolder(dirname(path)));
+    this.#folders.set(path, isExcluded);
+    return isExcluded;
+  }
 }
 
 /** Returns the absolute path, and the path that its links lead to. */
 function namesOf(path: string): string[] {
   const name = resolve(path);
-  try {
-    return [...new Set([name, realpathSync(name)])];
-  } catch {
-    return [name]; // nothing is there, or it cannot be read
-  }
+  return [...new Set([name, realPathOf(name)])];
 }
 
 function isWithin(path: string, folder: string): boolean {

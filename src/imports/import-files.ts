@@ -128,6 +128,15 @@ export async function importFiles(
   paths: string | readonly string[],
   options: ImportFilesOptions = {},
 ): Promise<ImportResult> {
+  return importFound(store, walkFiles(checkedPaths(paths)), options);
+}
+
+/** Like `importFiles`, of files that were found. */
+export async function importFound(
+  store: Store,
+  walked: AsyncIterable<ImportFile>,
+  options: ImportFilesOptions,
+): Promise<ImportResult> {
   const { summarize, onFile, importers: own, ...given } = parseOptions("importFiles", OPTIONS(), options);
   const { signal, onProgress } = given;
   const counts = {
@@ -142,7 +151,7 @@ export async function importFiles(
   const noSummaries = { resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 };
   const result: ImportResult = { files: [], sessionCount: 0, ...counts, replaced: {}, summaries: noSummaries };
   const found: ImportFile[] = [];
-  for await (const file of walkFiles(checkedPaths(paths))) found.push(file);
+  for await (const file of walked) found.push(file);
   const files = newestFirst(found);
   const totals = {
     totalCount: files.length,

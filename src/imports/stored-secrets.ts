@@ -5,6 +5,7 @@ import type { Store } from "../session/store.ts";
 import { Redactor } from "./redaction/redact.ts";
 import { secretsIn } from "./redaction/secrets.ts";
 import { mapStrings } from "./redaction/strings.ts";
+import { isNamedSecret } from "./redaction/value-rules.ts";
 
 /** A secret in the store. */
 export interface StoredSecret {
@@ -76,10 +77,13 @@ function* at(place: string, secrets: Iterable<StoredSecret>): Generator<StoredSe
 
 function* secretsOf(value: unknown, sessionId: string | null, messageId: number | null): Generator<StoredSecret> {
   const found: StoredSecret[] = [];
-  mapStrings(value, (text) => {
-    for (const { kind, start, end } of secretsIn(text)) {
-      found.push({ kind, sessionId, messageId, masked: masked(text.slice(start, end)) });
-    }
+  mapStrings(value, (text, key) => {
+    if (key !== undefined && isNamedSecret(key, text))
+      found.push({ kind: "named-secret", sessionId, messageId, masked: masked(text) });
+    else
+      for (const { kind, start, end } of secretsIn(text)) {
+        found.push({ kind, sessionId, messageId, masked: masked(text.slice(start, end)) });
+      }
     return text;
   });
   yield* found;

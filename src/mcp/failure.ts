@@ -1,6 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { type ErrorCode, StoreError } from "../core/errors.ts";
-import { printable, visibleText } from "../core/markup.ts";
+import { visibleText } from "../core/markup.ts";
 
 /** `code` is for programs. `message` and `hint` are for models. */
 export interface ServerFailure extends Record<string, string> {
@@ -26,7 +26,7 @@ const HINTS: Partial<Record<ErrorCode, string>> = {
 
 /** Writes a line to the log, which a person may read in a terminal. */
 export function report(text: string): void {
-  process.stderr.write(`coppice mcp: ${printable(text)}\n`);
+  process.stderr.write(`coppice mcp: ${visibleText(text)}\n`);
 }
 
 /** Converts any error. An unexpected error goes to stderr, because its message may hold anything. */

@@ -91,14 +91,15 @@ export class LineTransport implements Transport {
       for await (const chunk of this.#input) {
         let count = 0;
         for (const line of this.#linesOf(chunk)) {
-          if (line === undefined) this.#refuse(null, `A message has at most ${MESSAGE_BYTES_MAX} bytes.`);
-          else this.#deliver(line);
+          this.#take(line);
           if (++count % MESSAGES_AT_ONCE > 0) continue;
           await nextTurn();
           if (this.#isClosed) return;
         }
         if (this.#output.writableLength > ANSWER_BYTES_MAX) await drained(this.#output);
       }
+      // The last line may end with the input.
+      if (this.#byteLength > 0) for (const line of this.#linesOf(Buffer.of(LINE_FEED))) this.#take(line);
     } catch {
       // An input that fails has ended.
     }
@@ -123,6 +124,12 @@ export class LineTransport implements Transport {
     this.#byteLength += piece.length;
     if (this.#byteLength <= MESSAGE_BYTES_MAX) this.#pieces.push(piece);
     else this.#pieces = [];
+  }
+
+  /** @param line  Undefined if it is too long. */
+  #take(line: string | undefined): void {
+    if (line === undefined) this.#refuse(null, `A message has at most ${MESSAGE_BYTES_MAX} bytes.`);
+    else this.#deliver(line);
   }
 
   /** Answers a line that would be a request if all of it were right, so that nobody waits for it. Others are ignored. */

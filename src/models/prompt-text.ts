@@ -1,4 +1,5 @@
 import { StoreError } from "../core/errors.ts";
+import { replaceHidden } from "../core/invisible.ts";
 import { element, escapeText } from "../core/markup.ts";
 import { excerpt, oneLine, plainText } from "./lines.ts";
 
@@ -6,12 +7,6 @@ const PLAIN: Record<string, string> = { "&lt;": "<", "&gt;": ">", "&amp;": "&", 
 
 /** Returns a text without anything that must not leave the machine. */
 export type Redact = (text: string) => string;
-
-/** Direction marks, zero-width spaces, soft hyphens and tags, which a model reads and a person does not see. */
-const INVISIBLE = /[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;
-
-/** Joiners and variation selectors between ASCII characters, where no script uses them. They would split a word invisibly. */
-const SPLITTING = /(?<=[!-~])(?:\u034f|\u200c|\u200d|[\ufe00-\ufe0f])+(?=[!-~])/g;
 
 /**
  * Prepares a text for a prompt: redacts it, removes terminal escapes, control and invisible characters, and keeps 8,000
@@ -37,12 +32,16 @@ export function promptElement(
 
 /** Returns a model's text on one line, without invisible characters, and with copied entities unescaped. */
 export function replyLine(text: string): string {
-  const line = text.replace(INVISIBLE, "").replace(/&(?:lt|gt|amp|quot);/g, (entity) => PLAIN[entity]!);
+  const line = withoutHidden(text).replace(/&(?:lt|gt|amp|quot);/g, (entity) => PLAIN[entity]!);
   return oneLine(line);
 }
 
 function visible(text: string): string {
-  return plainText(text).replace(INVISIBLE, "").replace(SPLITTING, "");
+  return withoutHidden(plainText(text));
+}
+
+function withoutHidden(text: string): string {
+  return replaceHidden(text, () => "");
 }
 
 /** @throws {StoreError} `REDACT_FAILED`. */

@@ -59,7 +59,7 @@ const FOLDERS = /(?<![\w./~:-])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\]+[/\\]){2,}(?=[\w
 const GREETING =
   /^(?:hi|hey|hello|thanks?(?: you)?(?: so much)?|yes|yeah|yep|no|well|right|good|great|nice|cool|perfect|excellent|wow|oh|ah|sure|wait|actually|alright|hm+|(?:one |quick )?question)(?: [\p{Lu}][\p{L}]*)?\s*[,.!:;–—-]+\s*/iu;
 const FILLER =
-  /^(?:ok(?:ay)?|yeah|yep|ah|hmm?|right now|so|now|then|next|first|also|and|but|please|apparently|@[\w-]+)\b[,.!:;]*\s+/i;
+  /^(?:(?:ok(?:ay)?|right now|now|then|next|first|please)\b(?:[,.!:;]+\s+|\s+(?=(?:[\p{L}'’]+\s+)?(?:i|we|you|it|they|he|she|there|let|let['’]?s|the|an?|this|that|these|those|all|both|my|our|your|their|its|every|each|some|any|me|us|them|to|in|on|at|for|from|with|into|up|how|why|what|where|whether|if|again|also|just|now|then|first|please|and|can|could|would|will|should)\b))|(?:yeah|yep|ah|hmm?|so|also|and|but|apparently|@[\w-]+)\b[,.!:;]*\s+)/iu;
 /** What a person says of a statement before making it: `I think the issue is that …`, `I've just …` */
 const OPINION =
   /^(?:i (?:also |still |just |now )*(?:think|guess|believe|remember|see|noticed|found|realized)(?: now)?,?(?: that)?\s+(?=(?:we|it|this|there|you|they|the|our|my|an?)\b\s)|basically(?: that)?\s+(?=(?:we|it|you|they|the)\b\s)|(?:the|my) (?:issue|problem|question|idea) (?:is|was) that\s+|it (?:seems|appears|looks) (?:like|as if|that)\s+|i['’]ve (?:just |now |also |successfully )*(?:(?:noticed|realized)(?: that)?\s+|(?=\w+ed\b)))(?=\S+\s+\S+\s+\S)/i;

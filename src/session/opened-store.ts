@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { v7 as uuidv7 } from "uuid";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { StoreError } from "../core/errors.ts";
+import { forgetHookLines } from "../core/hook-lines.ts";
 import type { Message } from "../core/message.ts";
 import { ignoreRejection, type SessionOptions, textValue, wholeNumber } from "../core/options.ts";
 import { identifier, parseOptions, parseValue } from "../core/schema.ts";
@@ -129,11 +130,14 @@ export function openStore(path: string, options: OpenOptions = {}): Store {
     const open = (): OpenedStore =>
       database.guard(() => {
         const embedder = embedderOf(database, given.embedder ?? hashingEmbedder);
+        const { summarizer, tokenCounter, clock } = given;
         return new OpenedStore(database, {
-          embedder,
-          summarizer: given.summarizer ?? extractiveSummarizer(),
-          tokenCounter: given.tokenCounter ? checkedCounter(given.tokenCounter) : estimatingTokenCounter,
-          clock: given.clock ? checkedClock(given.clock) : systemClock,
+          embedder: calledBy(database, "the embedder", embedder),
+          summarizer: summarizer ? calledBy(database, "the summarizer", summarizer) : extractiveSummarizer(),
+          tokenCounter: tokenCounter
+            ? checkedCounter(calledBy(database, "the token counter", tokenCounter))
+            : estimatingTokenCounter,
+          clock: clock ? checkedClock(() => database.calling("the clock", clock)) : systemClock,
         });
       });
     try {
@@ -147,6 +151,21 @@ export function openStore(path: string, options: OpenOptions = {}): Store {
     database.client.close();
     throw error;
   }
+}
+
+/** They return promises, and the store is not within a write when it calls them. */
+const ASYNCHRONOUS: readonly PropertyKey[] = ["summarize", "embedAll"];
+
+/** Returns a port of the caller whose other methods and getters write nothing: see `calling`. */
+function calledBy<T extends object>(database: StoreDatabase, called: string, port: T): T {
+  return new Proxy(port, {
+    get: (_, name) => {
+      const value: unknown = database.calling(called, () => Reflect.get(port, name));
+      if (typeof value !== "function") return value;
+      if (ASYNCHRONOUS.includes(name)) return value.bind(port);
+      return (...given: unknown[]) => database.calling(called, () => value.apply(port, given));
+    },
+  });
 }
 
 function checkedCounter(counter: TokenCounter): TokenCounter {
@@ -382,7 +401,8 @@ export class OpenedStore implements Store {
   reembed(options: ReembedOptions & { dryRun?: false }): Promise<ReembedResult>;
   reembed(options: ReembedOptions): Promise<ReembedResult | ReembedEstimate>;
   async reembed(options: ReembedOptions): Promise<ReembedResult | ReembedEstimate> {
-    const { embedder, similarityMin, signal, onProgress, dryRun } = parseOptions("reembed", REEMBED_OPTIONS(), options);
+    const { similarityMin, signal, onProgress, dryRun, ...given } = parseOptions("reembed", REEMBED_OPTIONS(), options);
+    const embedder = calledBy(this.#database, "the embedder", given.embedder);
     if (dryRun) return this.#database.read(() => reembedEstimate(this.#repositories, embedder));
     this.#database.refuseAtomic("reembed");
     this.#database.assertWritable("reembed");
@@ -518,6 +538,7 @@ export class OpenedStore implements Store {
     const counts = { messageCount: 0, summaryCount: 0 };
     const terms = { ...TITLES, dryRun: false, forgottenAtMs: this.#ports.clock() };
     let erased = true;
+    this.#forgetInHooks([...idsBySession.keys()]);
     try {
       for (const [sessionId, ids] of idsBySession) {
         const forgotten = forget(this.#repositories, [{ sessionId, messageIds: [...ids] }], terms);
@@ -539,6 +560,7 @@ export class OpenedStore implements Store {
     const terms = { ...TITLES, dryRun, forgottenAtMs: this.#ports.clock() };
     const idsOfAll = (): number[] => all.flatMap((target) => idsOf(repositories, target));
     const traces = dryRun ? undefined : this.#unlessDamaged(() => repositories.traces.of(idsOfAll()));
+    if (!dryRun) this.#forgetInHooks(all.map(({ sessionId }) => sessionId));
     const forgotten = forget(repositories, all, terms);
     if (dryRun) return { ...forgotten, related, erased: false, stillIn: null };
     this.#ports.changes.count += 1;
@@ -548,6 +570,15 @@ export class OpenedStore implements Store {
     const isFound = !isInMemory && fileHas(this.path, traces.pieces);
     const holders = this.#unlessDamaged(() => repositories.traces.holders(traces, isFound || isInMemory)) ?? null;
     return { ...forgotten, related, erased: !isFound || holders?.length !== 0, stillIn: holders };
+  }
+
+  /** Drops what the log of the hooks tells of sessions, first, so that a process that is killed can be repeated. */
+  #forgetInHooks(sessionIds: readonly string[]): void {
+    if (this.path === ":memory:") return;
+    const agentsNames = this.#unlessDamaged(() =>
+      sessionIds.map((id) => this.#repositories.sessions.byId(id)?.externalId ?? id),
+    );
+    forgetHookLines(this.path, new Set([...sessionIds, ...(agentsNames ?? [])]));
   }
 
   /** Returns what is related to some targets, and everything to forget in order. */

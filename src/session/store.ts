@@ -34,6 +34,10 @@ import type { Session } from "./session.ts";
 
 export type { ReembedEstimate, ReembedResult } from "../ingest/reembed.ts";
 
+/**
+ * The clock, the token counter, a local embedder and the getters of what is given may read the store, and write nothing: that throws
+ * `WRITE_NESTED`. `summarize` and `embedAll` may write.
+ */
 export interface OpenOptions {
   /**
    * Turns texts into vectors. The default is local: it needs no key, no network and no model. A function gets the id and the

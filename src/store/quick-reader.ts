@@ -1,12 +1,11 @@
 import { resolve } from "node:path";
-import Database from "better-sqlite3";
+import type Database from "better-sqlite3";
 import type { PlacedAction } from "../core/action.ts";
-import { StoreError } from "../core/errors.ts";
 import type { Part } from "../core/message.ts";
 import type { StoredNotes } from "./changes/projects.ts";
 import { HAS_WORKED, IN_TURN_OF, type NamedScope, OF_TARGET } from "./derived/action-scope.ts";
 import type { NotableMessage } from "./facts/messages.ts";
-import { APPLICATION_ID } from "./file/application-id.ts";
+import { openToRead } from "./file/door.ts";
 import { checksumOf } from "./sql/checksum.ts";
 
 /** Milliseconds that a read waits for a lock. Readers of a write-ahead log wait only while it is made or recovered. */
@@ -87,8 +86,7 @@ const LAST_AT = `coalesce(
 
 /**
  * Reads the little that hooks need from a store. An agent waits for a hook at each prompt, and loading the code of
- * `openDatabase` and the repositories takes longer than all of this reading. Nothing is written, converted or copied: a store that
- * needs any of it is refused.
+ * `openDatabase` and the repositories takes longer than all of this reading. Nothing is written or converted.
  */
 export class QuickReader {
   readonly #client: Database.Database;
@@ -341,19 +339,9 @@ export class QuickReader {
   }
 }
 
-/** @throws {StoreError} `NOT_A_STORE`; the driver's error if the file cannot be read as it is. */
+/** See `openToRead` for what is refused. */
 export function openQuickly(path: string): QuickReader {
-  const client = new Database(resolve(path), { readonly: true, fileMustExist: true, timeout: LOCK_WAIT_MS });
-  try {
-    if (client.pragma("application_id", { simple: true }) !== APPLICATION_ID) {
-      throw new StoreError("NOT_A_STORE", { path, reason: "it is an SQLite database of another program" });
-    }
-    client.pragma("trusted_schema = OFF");
-    return new QuickReader(client);
-  } catch (error) {
-    client.close();
-    throw error;
-  }
+  return new QuickReader(openToRead(resolve(path), LOCK_WAIT_MS).client);
 }
 
 function isSaid({ parts }: NotableMessage): boolean {

@@ -1,5 +1,5 @@
 import { type ErrorCode, StoreError } from "../core/errors.ts";
-import { printable } from "../core/markup.ts";
+import { visibleText } from "../core/markup.ts";
 import type { Refusal } from "./api.ts";
 
 /** A request that is not answered. */
@@ -50,5 +50,5 @@ export function refusalOf(error: unknown): { status: number; body: Refusal } {
 /** Writes an error that nobody foresaw to the terminal. */
 export function reportFailure(error: unknown): void {
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  process.stderr.write(`coppice view: ${printable(text)}\n`);
+  process.stderr.write(`coppice view: ${visibleText(text)}\n`);
 }

@@ -115,7 +115,10 @@ export function describeImporter({ importer, sample, foreign, isDocument, isText
           expect(messages).toEqual(whole[session]?.slice(0, messages.length));
         }
         const wholeLines = part.toString("utf8").split("\n").slice(0, -1);
-        const waiting = warningsIn(events).flatMap(([number]) => wholeLines[number - 1] ?? []);
+        // In plain text, a message goes on until the next one begins.
+        const waiting = warningsIn(events).flatMap(([number]) =>
+          wholeLines.slice(number - 1, isText ? undefined : number),
+        );
         expect([...markersIn(events), ...markersOf(waiting)]).toEqual(expect.arrayContaining(markersOf(wholeLines)));
       }
     });

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect, inject, test } from "vitest";
@@ -31,6 +31,7 @@ function coppice(...args: string[]) {
   return spawnSync(process.execPath, [main, ...args], {
     cwd: folder.path,
     encoding: "utf8",
+    input: JSON.stringify({ session_id: "now", cwd: folder.path, source: "startup" }),
     env: { HOME: folder.path },
   });
 }
@@ -55,4 +56,19 @@ test("and so is whoever has one that was made for something else", () => {
   writeFileSync(binary, "no shared object");
   const { status, stderr } = coppice("import", "chat.jsonl", "--json");
   expect([status, JSON.parse(stderr).error]).toMatchObject([1, { code: "PACKAGE_MISSING" }]);
+});
+
+test("a hook ends with 0 and says so in its log alone, also without any driver", () => {
+  const log = `${folder.db}-coppice-hooks/log.jsonl`;
+  const fired = () => coppice("hook", "session-start", "--agent", "claude-code", "--db", folder.db);
+  const failures = (): string[] =>
+    readFileSync(log, "utf8")
+      .trim()
+      .split("\n")
+      .flatMap((line) => JSON.parse(line).failure ?? []);
+  const silent = { status: 0, stdout: "", stderr: "" };
+  expect(fired()).toMatchObject(silent);
+  rmSync(join(modules, DRIVER), { recursive: true });
+  expect(fired()).toMatchObject(silent);
+  expect(failures()).toEqual([expect.any(String), expect.stringContaining("Cannot find module 'better-sqlite3'")]);
 });

@@ -8,7 +8,7 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { writeTranscript } from "../support/claude-lines.ts";
@@ -48,6 +48,11 @@ const PROMPT = {
   prompt: "Which region does the parcel service run in?",
 };
 
+/** Where Claude Code keeps the transcript of the session `turn`. */
+function transcriptIn(folder: CliFolder): string {
+  return join(folder.path, ".claude", "projects", "-home-mira-web", "turn.jsonl");
+}
+
 function logOf(folder: CliFolder): string {
   return readFileSync(`${folder.db}-coppice-hooks/log.jsonl`, "utf8");
 }
@@ -66,7 +71,7 @@ describe("what an agent is told", () => {
     expect(hookSpecificOutput.hookEventName).toBe("SessionStart");
     const { additionalContext: text } = hookSpecificOutput;
     expect(text).toMatch(/^<coppice-memory>\n.*never instructions[\s\S]*<\/coppice-memory>$/);
-    expect(text).toContain(`at="${DAY}T09:01Z">We decided on eu-north-1 for the parcel service`);
+    expect(text).toContain(`at="${DAY}T09:01Z" by="assistant">We decided on eu-north-1 for the parcel service`);
     expect(text).toContain("fix the customs label printer");
     expect(systemMessage).toMatch(/^Coppice: .* \d+ lines/);
     expect(systemMessage).not.toContain("\n");
@@ -131,10 +136,6 @@ describe("what an agent is told", () => {
     expect((await fire(folder, words, { ...START, session_id: "off5" })).stdout).not.toBe("");
   });
 
-  test("people who mistype a word are told", async () => {
-    expect(await folder.refusal(2, "hook", "of")).toContain("off");
-  });
-
   test("people see when it fired, and only they can read the log, which has nobody's words", async () => {
     const { findings } = await folder.json("doctor");
     const own = findings.filter(({ check }: { check: string }) => check === "hooks");
@@ -148,12 +149,12 @@ describe("what an agent is told", () => {
 
 test("at the end of a turn the transcript is stored, with its subagents, and the agent is told nothing", async () => {
   const folder = new CliFolder();
-  const transcript = join(folder.path, "turn.jsonl");
+  const transcript = transcriptIn(folder);
   const said = (...texts: string[]) => {
     const lines = texts.map((text, number) => ({ number, text, isReply: false }));
     writeTranscript(transcript, "turn", lines, START.cwd);
   };
-  const subagent = join(folder.path, "turn", "subagents", "agent-scout.jsonl");
+  const subagent = join(dirname(transcript), "turn", "subagents", "agent-scout.jsonl");
   const task = { number: 9, text: "Find the paint of the buoy.", agentId: "scout" };
   said("The buoy is painted red.");
   writeTranscript(subagent, "turn", [task], START.cwd);
@@ -183,7 +184,7 @@ test("at the end of a turn the transcript is stored, with its subagents, and the
 
 test("people see that the import after a turn failed and what to do, until one succeeds", async () => {
   const folder = new CliFolder();
-  const transcript = join(folder.path, "turn.jsonl");
+  const transcript = transcriptIn(folder);
   const input = { ...START, session_id: "turn", hook_event_name: "Stop", transcript_path: transcript };
   const endTurn = () => fire(folder, ["turn-end", "--agent", "claude-code"], input);
   const importFailure = async () => (await folder.json("hook", "status")).agents[0].importFailure;
@@ -251,14 +252,15 @@ describe("whatever is wrong, an agent gets nothing and does not wait", () => {
     await expectSilence(folder, words, { ...PROMPT, session_id: "empty" });
   });
 
-  test.runIf(process.getuid?.() === 0)("no permission, and a folder that cannot be written", async () => {
+  test.runIf(process.getuid?.() === 0)("no permission, but what may be read is read", async () => {
     const folder = await stored();
     chmodSync(folder.path, 0o755);
-    for (const mode of [0o600, 0o644]) {
-      chmodSync(folder.db, mode);
-      process.seteuid!(65_534);
-      await expectSilence(folder, words, PROMPT).finally(() => process.seteuid!(0));
-    }
+    process.seteuid!(65_534);
+    await expectSilence(folder, words, PROMPT).finally(() => process.seteuid!(0));
+    chmodSync(folder.db, 0o644);
+    process.seteuid!(65_534); // a folder in which nothing can be written
+    const { stdout } = await fire(folder, words, PROMPT).finally(() => process.seteuid!(0));
+    expect(stdout).toContain("eu-north-1");
   });
 
   test("rubbish, no input, and too much of it", async () => {
@@ -282,7 +284,13 @@ describe("whatever is wrong, an agent gets nothing and does not wait", () => {
     await expectSilence(folder, ["prompt", "--agent", "vscode"], PROMPT);
     await expectSilence(folder, ["session-end", "--agent", "claude-code"], PROMPT);
     await expectSilence(folder, ["prompt"], PROMPT);
+    await expectSilence(folder, ["session-begin"], PROMPT);
+    await expectSilence(folder, ["--agent", "claude-code"], PROMPT);
+    await expectSilence(folder, ["--agent=vscode", "prompt", "--new-option"], PROMPT);
+    await expectSilence(folder, [], PROMPT);
     expect(logOf(folder)).toContain("The agent vscode or the event prompt is not known");
+    const failures = logOf(folder).match(/"failure":"The agent/g);
+    expect(failures).toHaveLength(7);
   });
 
   test("a folder in the place of the log", async () => {

@@ -50,7 +50,7 @@ test("what is no request does no harm, and stdout carries answers alone", async 
 });
 
 test.each([1, 7, 100_000])(
-  "requests in pieces of %s bytes are read, and one that is too long is refused between them",
+  "requests in pieces of %s bytes are read, also a last one without a line end, and one that is too long is refused",
   async (size) => {
     const output = new PassThrough();
     const input = new PassThrough();
@@ -68,9 +68,10 @@ test.each([1, 7, 100_000])(
     input.write(Buffer.alloc(MESSAGE_BYTES_MAX, "x"));
     give(Buffer.from("\n"));
     give(Buffer.concat([request("b"), request("c")]));
+    give(request("d").subarray(0, -2)); // without a line end
     input.end();
     await transport.closed;
-    expect(ids).toEqual(["ü🪵", "b", "c"]);
+    expect(ids).toEqual(["ü🪵", "b", "c", "d"]);
     expect(JSON.parse(output.read().toString())).toMatchObject({ id: null, error: { code: -32600 } });
   },
 );

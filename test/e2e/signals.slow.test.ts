@@ -1,7 +1,8 @@
-import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { closeSync, copyFileSync, existsSync, mkdirSync, openSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { randomFrom } from "../../scripts/bench/messages.ts";
 import { openStore } from "../../src/index.ts";
 import { CliFolder, longSession } from "../support/cli.ts";
@@ -169,4 +170,18 @@ test.each(cases)("verify --rebuild and forget end at $signal, whole or not at al
     expect([0, signal]).toContain((await signalled(folder, args, signal, 1_500)).end);
   }
   expect([ALL, ALL - MESSAGES]).toContain(countIn(folder.db));
+});
+
+test.each(SIGNALS)("%s ends an import of a pipe whose writer is silent within two seconds", async (signal) => {
+  const folder = new CliFolder();
+  const pipe = join(folder.path, "pipe");
+  execFileSync("mkfifo", [pipe]);
+  const writer = openSync(pipe, "r+");
+  onTestFinished(() => closeSync(writer));
+  const { child, ended } = folder.start(["import", pipe]);
+  await wait(3_000); // it has begun to read
+  const startMs = performance.now();
+  child.kill(signal);
+  expect(await ended).toBe(signal === "SIGINT" ? 130 : 143);
+  expect(performance.now() - startMs).toBeLessThan(END_MS_MAX);
 });

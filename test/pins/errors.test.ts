@@ -38,6 +38,11 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
     "recall cannot run inside `store.atomically`.",
     "Call it before or after. The work may append, write entries and items, and read them, without awaiting anything.",
   ],
+  WRITE_NESTED: [
+    { operation: "append", within: "the clock" },
+    "append cannot write to the store from within the clock, which the store itself has called.",
+    "Nothing was written. Such a function may read the store. Let it return, and write afterwards.",
+  ],
   SESSION_NOT_FOUND: [
     { sessionId: "s" },
     'No session with id "s".',

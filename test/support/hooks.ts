@@ -1,5 +1,6 @@
 import type { Firing } from "../../src/hooks/firing.ts";
 import { sayAt } from "../../src/hooks/hook.ts";
+import { keyedDigest } from "../../src/hooks/keyed-digest.ts";
 import type { MessageInput } from "../../src/index.ts";
 import { openQuickly } from "../../src/store/quick-reader.ts";
 import { openedStore, temporaryPath } from "./temporary-store.ts";
@@ -22,6 +23,7 @@ export function sayingOf(path: string, firing: Firing, warned: readonly string[]
       compactedAtMs: undefined,
       isBare: false,
       warned: new Set(warned),
+      digest: (text) => keyedDigest(new Uint8Array(16), text),
     });
   } finally {
     reader.close();

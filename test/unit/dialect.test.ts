@@ -14,6 +14,7 @@ const STORE = fileURLToPath(new URL("../../src/store", import.meta.url));
 const SPEAKS_TO_DRIVER: Record<string, string> = {
   "statement.ts": "it compiles statements",
   "open.ts": "it looks at a file that may be another program's",
+  "door.ts": "it looks at a file that may be another program's",
   "connect.ts": "it looks at a file that may be another program's",
   "migrate.ts": "it runs before the schema holds",
   "backup.ts": "it reads a copy through a connection of its own",

@@ -260,7 +260,7 @@ const CHECKS: Record<keyof typeof LIMITS, () => Promise<void>> = {
   hookTokens: async () => {
     const { max } = LIMITS.hookTokens;
     const lines = (count: number) =>
-      Array.from({ length: count }, (_, id) => ({ kind: "user", id, text: "The lamp is green." }));
+      Array.from({ length: count }, (_, id) => ({ kind: "said", id, by: "user", text: "The lamp is green." }));
     const tokensOf = (count: number) => {
       const { text, lineCount } = quoted([{ name: "work", attributes: {}, lines: lines(count) }])!;
       return { tokens: estimateTokens(text), lineCount };

@@ -13,7 +13,8 @@ export const excludeCommand: Command<ExcludeFlags> = {
   usage: "exclude [paths...]",
   summary: "Leave folders and projects out of imports and watches.",
   details:
-    "No transcript in an excluded folder is read, and no session whose agent worked there is imported. Sessions that are " +
+    "No transcript in an excluded folder is read, and no session whose agent worked there or in a worktree of a repository in it " +
+    "is imported. Sessions that are " +
     "stored already stay; `coppice forget` deletes them. A name that is no project yet leaves out every folder that is called so. " +
     "Without paths and projects, it lists what is excluded.\n" +
     "With --json: {paths, projects}.",

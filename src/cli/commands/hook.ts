@@ -23,14 +23,10 @@ export const hookCommand: Command<{ agent?: string; project?: string }> = {
   ],
   examples: ["status", "off", "on --project .", "prompt --agent claude-code < input.json"],
 
-  async run({ args: [word = ""], options: { agent, project }, storePath }) {
+  async run({ args: [word = ""], options: { project }, storePath }) {
     if (!HOOK_ACTIONS.includes(word)) {
-      if (!HOOK_EVENTS.some((event) => event === word)) {
-        const hint = didYouMean(word, [...HOOK_ACTIONS, ...HOOK_EVENTS]) || "`coppice help hook` lists the events.";
-        throw new Failure("USAGE_INVALID", `There is no event ${word}.`, { hint });
-      }
-      const { runHook } = await import("../../hooks/run-hook.ts");
-      return runHook({ event: word, agent, storePath });
+      const hint = didYouMean(word, [...HOOK_ACTIONS, ...HOOK_EVENTS]) || "`coppice help hook` lists the events.";
+      throw new Failure("USAGE_INVALID", `${word} is neither on, off or status nor an event with an agent.`, { hint });
     }
     const { importFix, reportsOf } = await import("../../hooks/hook-report.ts");
     const { readSwitch, turn } = await import("../../hooks/hook-switch.ts");

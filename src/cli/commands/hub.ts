@@ -17,6 +17,11 @@ const WITHOUT_PGVECTOR = [
   "`coppice hub upgrade`.",
 ];
 
+const WITH_TEMP = [
+  "Everybody may make temporary objects in this database. The hub needs none, so its owner should run",
+  "`REVOKE TEMPORARY ON DATABASE … FROM PUBLIC`, unless other programs in it need them.",
+];
+
 const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000 } as const;
 
 const URL_OPTION = new Option("--url <url>", "the database, without a password; by default the store's hub");
@@ -46,16 +51,19 @@ async function tablesMade(call: Call<{ url?: string }>, action: "initHub" | "upg
     const { version, versionBefore: before } = value;
     const tables = `the tables of the hub ${oneLine(hub.name)}`;
     let made = `Made ${tables}, in version ${version}.`;
-    if (before === version) made = `Nothing to do: ${tables} have version ${version} already.`;
+    if (before === version) made = `Renewed the functions: ${tables} have version ${version} already.`;
     else if (before !== null) made = `Upgraded ${tables} from version ${before} to ${version}.`;
-    return { value, lines: value.hasPgvector ? [made] : [made, ...WITHOUT_PGVECTOR] };
+    const temp = value.hasTemp
+      ? WITH_TEMP
+      : ["Only its owner may make temporary objects in the database: the hub needs none."];
+    return { value, lines: [made, ...temp, ...(value.hasPgvector ? [] : WITHOUT_PGVECTOR)] };
   });
 }
 
 const initCommand: Command<{ url?: string }> = {
   usage: "init",
   summary: "Make a hub's tables in a Postgres database, as its administrator.",
-  details: "With --json: {version, versionBefore, hasPgvector}.",
+  details: "With --json: {version, versionBefore, hasPgvector, hasTemp}.",
   options: [URL_OPTION],
   examples: ["--url postgres://admin@hub.example/agents"],
   run: (call) => tablesMade(call, "initHub"),
@@ -64,7 +72,7 @@ const initCommand: Command<{ url?: string }> = {
 const upgradeCommand: Command<{ url?: string }> = {
   usage: "upgrade",
   summary: "Bring a hub's tables to this version, as its administrator.",
-  details: "With --json: {version, versionBefore, hasPgvector}.",
+  details: "With --json: {version, versionBefore, hasPgvector, hasTemp}.",
   options: [URL_OPTION],
   examples: ["", "--url postgres://admin@hub.example/agents"],
   run: (call) => tablesMade(call, "upgradeHub"),

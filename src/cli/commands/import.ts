@@ -1,5 +1,6 @@
 import { Option } from "commander";
 import { projectNamed } from "../../core/project.ts";
+import { TRANSCRIPT_BYTES_MAX } from "../../hooks/transcript.ts";
 import { IMPORT_FORMATS } from "../../importers/formats.ts";
 import type { AgentLocation } from "../../importers/locations.ts";
 import type { ImportResult } from "../../imports/import-files.ts";
@@ -15,6 +16,10 @@ import { type Column, tableLines } from "../screen/table.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { formatCount, formatNumber, oneLine } from "../screen/text.ts";
 
+/** How long an import may take that a hook started, and then until it has ended. The next one goes on from there. */
+const HOOK_IMPORT_MS_MAX = 10 * 60_000;
+const HOOK_IMPORT_GRACE_MS = 10_000;
+
 interface ImportFlags extends LeavingOutFlags {
   format: string;
   project?: string;
@@ -28,8 +33,8 @@ export const importCommand: Command<ImportFlags> = {
   usage: "import [paths...]",
   summary: "Import transcripts of other programs, and summarize them.",
   details:
-    "Formats are recognized by content. Folders are searched for *.jsonl, *.json, *.db and *.vscdb files and for " +
-    ".aider.chat.history.md; `-` is standard input. If a file was imported before, only its new messages are added. A line that cannot be read is reported, and all others " +
+    "Formats are recognized by content. Folders are searched for *.jsonl, *.json, *.md, *.db and *.vscdb files; " +
+    "`-` is standard input. If a file was imported before, only its new messages are added. A line that cannot be read is reported, and all others " +
     "are imported. What looks like a key, a token or a password, or stands between <private> and </private>, is replaced by a " +
     "placeholder. `coppice projects exclude` leaves out folders and projects for good. `coppice watch --once` finds the folders of your agents by itself. " +
     "--rows takes files of `export --rows`. With --json: {files, sessionCount, newCount, knownCount, forgottenCount, excludedCount, valueCount, replaced, passedOverCount, isDryRun, warningCount, summaries}; with --rows: {sessions}.",
@@ -58,8 +63,11 @@ export const importCommand: Command<ImportFlags> = {
     const { hook } = context.options;
     if (hook === undefined) return importPaths(context);
     const { HookLog } = await import("../../hooks/hook-log.ts");
+    const { killAfter } = await import("../../hooks/watchdog.ts");
     const log = new HookLog(context.storePath);
     const startMs = Date.now();
+    // Nobody sees it. So it ends, though the disk may not answer.
+    killAfter(HOOK_IMPORT_MS_MAX + HOOK_IMPORT_GRACE_MS);
     try {
       const output = await importPaths(context);
       const failure = typeof output.failure === "function" ? output.failure() : output.failure;
@@ -73,21 +81,25 @@ export const importCommand: Command<ImportFlags> = {
 };
 
 async function importPaths({ args: paths, options, loadStores, terminal, json }: Call<ImportFlags>): Promise<Output> {
-  const { strict = false, dryRun = false, format, project } = options;
+  const { strict = false, dryRun = false, format, project, hook } = options;
   if (paths.length === 0) {
     const hint = "`coppice watch --once` finds the transcripts of your agents and imports them.";
     throw new Failure("USAGE_INVALID", "Name the files or folders to import.", { hint });
   }
   if (options.rows) return importedRows((await loadStores()).openToWrite(), paths, terminal);
-  const { importFiles } = await import("../../imports/import-files.ts");
+  const { importFound } = await import("../../imports/import-files.ts");
+  const { walkFiles } = await import("../../importers/files.ts");
   const { findAgentLocations } = await import("../../imports/survey.ts");
   const stores = await loadStores();
   const store = dryRun ? await stores.openCopy() : stores.openToWrite();
   const hint = dryRun
     ? "Nothing was imported."
     : "What was read so far is in the store. Run the command again to continue.";
-  const result = await interruptible(hint, (signal) =>
-    importFiles(store, paths, {
+  const isOfHook = hook !== undefined;
+  const found = walkFiles(paths, undefined, isOfHook ? { byteLengthMax: TRANSCRIPT_BYTES_MAX } : undefined);
+  const result = await interruptible(hint, (interrupted) => {
+    const signal = isOfHook ? AbortSignal.any([interrupted, AbortSignal.timeout(HOOK_IMPORT_MS_MAX)]) : interrupted;
+    return importFound(store, found, {
       ...leavingOut(options, store),
       ...(project !== undefined && { project: projectNamed(project) }),
       format,
@@ -97,8 +109,8 @@ async function importPaths({ args: paths, options, loadStores, terminal, json }:
       onFile: (report) => {
         if (!json) for (const line of warningLines(report, paths, terminal)) terminal.note(line);
       },
-    }),
-  );
+    });
+  });
   return {
     value: { ...result, isDryRun: dryRun },
     lines: resultLines(result, dryRun, findAgentLocations(), terminal),

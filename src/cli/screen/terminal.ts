@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { styleText } from "node:util";
-import { printable } from "../../core/markup.ts";
+import { visibleText } from "../../core/markup.ts";
 import { cutToWidth } from "./display-width.ts";
 import { oneLine } from "./text.ts";
 
@@ -208,7 +208,7 @@ export function withoutFormats(text: string): string {
 
 /** Replaces control characters, except those of `style` and `styleNote`. */
 function shown(text: string): string {
-  return text.split(FORMAT_ESCAPE).map(printable).join("\x1b");
+  return text.split(FORMAT_ESCAPE).map(visibleText).join("\x1b");
 }
 
 /**

@@ -1,4 +1,4 @@
-import { printable } from "../../core/markup.ts";
+import { visibleText } from "../../core/markup.ts";
 
 /** Writes `12,345`. `toLocaleString` takes 10 ms to load its tables. */
 export function formatNumber(value: number): string {
@@ -56,5 +56,5 @@ export function formatBytes(byteLength: number): string {
 
 /** Returns the text on one line, as a terminal shows it. */
 export function oneLine(text: string): string {
-  return printable(text.replace(/\r?\n/g, "↵").replaceAll("\t", " "));
+  return visibleText(text.replace(/\r?\n/g, "↵").replaceAll("\t", " "));
 }

@@ -7,6 +7,8 @@ import { derivedId, stringOf } from "../values.ts";
 interface QueuedPrompt {
   words: string;
   entry: MessageEntry;
+  /** True if the agent got it in the middle of its turn. */
+  isRemoved?: boolean;
 }
 
 /**
@@ -18,6 +20,8 @@ interface QueuedPrompt {
  *     remove    The agent got it in the middle of its turn. Newer versions write an `attachment` with the words, before or
  *               after this line; older versions write nothing; the newest repeat the words here.
  *     popAll    The user took it back into the editor.
+ *
+ * If a turn cannot begin, its prompt is enqueued and dequeued again and again, without a `user` line. It stays one message.
  *
  * So each prompt becomes a message when it is typed. The message moves to the line at which the agent got the prompt. It is
  * dropped if the same words are on another line.
@@ -37,6 +41,7 @@ export class PromptQueue {
   apply(line: JsonObject, addNote: () => MessageEntry | undefined): boolean {
     switch (line.operation) {
       case "enqueue": {
+        if (this.#putBack(stringOf(line.content)?.trim())) return true;
         const entry = line.content === undefined ? undefined : addNote();
         if (entry !== undefined) this.#waiting.push(this.#queued(entry, "queued"));
         return true;
@@ -52,8 +57,10 @@ export class PromptQueue {
           return true;
         }
         this.#waiting = this.#waiting.filter((other) => other !== prompt);
+        const isFirst = prompt.entry.hold === "queued";
+        prompt.isRemoved = line.operation === "remove";
         this.#handOver(prompt);
-        if (prompt.entry.hold !== undefined) this.#branch.moveToEnd(prompt.entry);
+        if (isFirst) this.#branch.moveToEnd(prompt.entry);
         return true;
       }
       case "popAll":
@@ -63,6 +70,20 @@ export class PromptQueue {
       default:
         return false;
     }
+  }
+
+  /**
+   * Claude Code puts a prompt back if the turn that it should begin fails. Returns true if these words are such a prompt. A prompt
+   * that the agent got in the middle of its turn was put back only if nothing came after it.
+   */
+  #putBack(words: string | undefined): boolean {
+    const prompt = this.#handedOver.find(
+      (one) => one.words === words && (one.isRemoved !== true || this.#branch.isNewest(one.entry)),
+    );
+    if (prompt === undefined) return false;
+    this.#handedOver = this.#handedOver.filter((other) => other !== prompt);
+    this.#waiting.push(prompt);
+    return true;
   }
 
   /** Handles a prompt on its own line. If the prompt is also in the queue, one of the two messages is dropped. */

@@ -1,14 +1,17 @@
 import { basename } from "node:path";
 import type { Part, ToolResultPart } from "../../core/message.ts";
 import { type MessageEntry, messageEntry } from "../entry.ts";
+import { QUIET_MS } from "../files.ts";
 import type { Importer } from "../importer.ts";
 import { injected, markedParts } from "../injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "../lines.ts";
 import { type SessionFacts, Translator } from "../translator.ts";
 import { derivedId, millisecondsOf, numberOf, objectOf, saidOf, stringOf } from "../values.ts";
 import { assistantPartsOf, contentPartsOf, resultPartOf, wordsOf } from "./content.ts";
+import { CopiedPast } from "./copied-past.ts";
 import { BOOKKEEPING_EVENTS, BOOKKEEPING_ITEMS, BOOKKEEPING_TYPES, rolloutLineOf, TURN_ENDS } from "./line.ts";
 import { RepeatingEvents, type TurnEnd } from "./repeating-events.ts";
+import { nameInIndex } from "./session-index.ts";
 
 const TYPES: ReadonlySet<unknown> = new Set([
   "session_meta",
@@ -67,14 +70,18 @@ class CodexTranslator extends Translator<JsonLine> {
   #meta: JsonObject = {};
   #turn: JsonObject = {};
   #reply: object | undefined;
+  #latestMs: number | undefined;
+  readonly #copied = new CopiedPast();
 
   protected override read({ value, line }: JsonLine): string | undefined {
     const found = rolloutLineOf(value);
     if (found === undefined) return `unknown type of line: ${JSON.stringify(value.type ?? null)}`;
     const { type, payload, timestamp } = found;
     const info: LineInfo = { line, timestamp };
+    this.#rest(millisecondsOf(timestamp));
     switch (type) {
       case "session_meta":
+        this.#copied.begin(payload, millisecondsOf(timestamp));
         // The file of a fork begins with the fork's own description, and then repeats the session that it was forked from.
         if (Object.keys(this.#meta).length === 0) this.#meta = payload;
         return;
@@ -101,6 +108,13 @@ class CodexTranslator extends Translator<JsonLine> {
     }
   }
 
+  /** An import may have read the file while it rested. What it would have told then keeps its id. */
+  #rest(timeMs: number | undefined): void {
+    if (timeMs === undefined) return;
+    if (timeMs - (this.#latestMs ?? timeMs) > QUIET_MS) this.#endTurn();
+    this.#latestMs = timeMs;
+  }
+
   protected override end(isQuiet: boolean, isPause: boolean): void {
     if (isQuiet) this.#endTurn();
     else if (isPause) return;
@@ -110,6 +124,7 @@ class CodexTranslator extends Translator<JsonLine> {
   }
 
   #addItem(item: JsonObject, info: LineInfo): void {
+    if (this.#copied.isKnown(item, millisecondsOf(info.timestamp))) return;
     const answer = resultPartOf(item);
     if (answer !== undefined) {
       this.#addAnswer(answer, info);
@@ -179,21 +194,33 @@ class CodexTranslator extends Translator<JsonLine> {
     const { type } = event;
     if (type === "token_count") {
       const usage = objectOf(event.info).last_token_usage;
-      if (isObject(usage)) this.branches()?.current.amend({ usage });
+      // The replies of the past that a fork repeats were paid for by the session from which it was forked.
+      const isCopied = this.#copied.isRunning(millisecondsOf(info.timestamp));
+      if (isObject(usage) && !isCopied) this.branches()?.current.amend({ usage });
     } else if (type === "thread_rolled_back") {
       this.#endTurn();
       this.#reply = undefined;
       this.branches()?.rewindPrompts(numberOf(event.num_turns) ?? 0);
-    } else if (TURN_ENDS.has(type)) this.#endTurn(TURN_ENDS.get(type));
+    } else if (type === "thread_name_updated") this.#rename(stringOf(event.thread_name));
+    else if (TURN_ENDS.has(type)) this.#endTurn(TURN_ENDS.get(type));
     else if (!this.#repeats.see(event, info) && !BOOKKEEPING_EVENTS.has(type)) {
       const kind = type === "item_completed" ? `${type}, ${objectOf(event.item).type}` : (type ?? null);
       this.warn(info.line, `unknown type of event: ${JSON.stringify(kind)}`);
     }
   }
 
+  #rename(name: string | undefined): void {
+    const root = this.branches()?.root;
+    if (root !== undefined && name !== undefined) root.title = name;
+  }
+
   #endTurn(how: TurnEnd = "aborted"): void {
     for (const entry of this.#repeats.takeUnrepeated(how)) {
-      this.#reply = undefined;
+      const isOfReply =
+        entry.message.role === "assistant" && !entry.message.parts.some(({ type }) => type === "tool_call");
+      if (!isOfReply) this.#reply = undefined;
+      // The words may follow a thought that has its item.
+      else if (this.#reply !== undefined) entry.reply = this.#reply;
       this.#add(entry);
     }
   }
@@ -237,6 +264,7 @@ class CodexTranslator extends Translator<JsonLine> {
       source: "codex",
       parentExternalId: candidates.find((candidate) => candidate !== undefined && candidate !== externalId),
       folder: stringOf(cwd),
+      title: nameInIndex(this.file.path, externalId),
       createdAtMs: millisecondsOf(timestamp),
       metadata: saidOf({ cwd, git, source, ...about }),
     };

@@ -48,7 +48,6 @@ export const BOOKKEEPING_EVENTS: ReadonlySet<unknown> = new Set([
   "stream_error",
   "sub_agent_activity",
   "thread_goal_updated",
-  "thread_name_updated",
   "thread_settings_applied",
   "turn_diff",
   "undo_completed",

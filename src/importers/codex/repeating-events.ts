@@ -46,11 +46,12 @@ export class RepeatingEvents {
     // An event may hold all texts of an item, joined.
     const whole = words.length > 1 ? [words.join("")] : [];
     for (const text of [...words, ...whole])
-      for (const paragraph of [text, ...text.split("\n\n")]) this.#words.add(digestOf(paragraph));
+      for (const digest of [digestOf(text), ...paragraphsIn(text)]) this.#words.add(digest);
   }
 
+  /** An item joins the thoughts of several events, each of which may have several paragraphs. */
   hasWords(text: string): boolean {
-    return this.#words.has(digestOf(text));
+    return this.#words.has(digestOf(text)) || paragraphsIn(text).every((digest) => this.#words.has(digest));
   }
 
   seeCall(callId: string): void {
@@ -86,7 +87,8 @@ export class RepeatingEvents {
     this.#remember(unrepeated.flatMap(({ words }) => words ?? []));
     const entries = unrepeated.flatMap(entriesOf);
     if (how === "complete") this.#told.clear();
-    for (const { message } of entries) for (const key of message.parts.flatMap(keysOf)) this.#told.add(key);
+    const told = entries.flatMap(({ message }) => message.parts);
+    for (const key of told.flatMap((part) => [...keysOf(part), ...paragraphsOf(part)])) this.#told.add(key);
     return entries;
   }
 
@@ -94,9 +96,9 @@ export class RepeatingEvents {
   untold(parts: readonly Part[]): Part[] {
     if (this.#told.size === 0) return [...parts];
     return parts.filter((part) => {
-      const keys = [keysOf(part), paragraphsOf(part)].find((some) => some.every((key) => this.#told.has(key)));
-      for (const key of keys ?? []) this.#told.delete(key);
-      return keys === undefined;
+      const isTold = [keysOf(part), paragraphsOf(part)].some((keys) => keys.every((key) => this.#told.has(key)));
+      if (isTold) for (const key of [...keysOf(part), ...paragraphsOf(part)]) this.#told.delete(key);
+      return !isTold;
     });
   }
 
@@ -125,7 +127,11 @@ function keysOf(part: Part): string[] {
 
 /** An item may join what several events told. */
 function paragraphsOf(part: Part): string[] {
-  return part.type === "text" || part.type === "reasoning" ? part.text.split("\n\n").map(digestOf) : keysOf(part);
+  return part.type === "text" || part.type === "reasoning" ? paragraphsIn(part.text) : keysOf(part);
+}
+
+function paragraphsIn(text: string): string[] {
+  return text.split("\n\n").map(digestOf);
 }
 
 function digestOf(words: string): string {

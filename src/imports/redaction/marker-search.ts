@@ -56,44 +56,31 @@ export class MarkerSearch {
     }
   }
 
-  isIn(text: string): boolean {
-    return this.#find(text, undefined);
-  }
-
-  /** Returns the literals that are in the text. */
-  literalsIn(text: string): Set<string> {
-    const found = new Set<string>();
-    this.#find(text, found);
-    return found;
-  }
-
-  /** @param found  Takes the literals; undefined if the first is enough. */
-  #find(text: string, found: Set<string> | undefined): boolean {
+  /** Returns the markers that are in the text. */
+  markersIn(text: string): ReadonlySet<Marker> {
     const next = this.#next;
     const endings = this.#endings;
     const bytes = BUFFER;
+    let found = NONE;
     let state = 0;
     for (let start = 0; start < text.length; start += CHUNK_CHARS) {
-      // Only the lower bytes of characters are compared, so `#ends` looks whether a literal is there.
+      // Only the lower bytes of characters are compared, so `isAt` looks whether a literal is there.
       const length = bytes.write(text.length <= CHUNK_CHARS ? text : text.slice(start, start + CHUNK_CHARS), "latin1");
       for (let index = 0; index < length; index++) {
         state = next[(state << 8) | bytes[index]!]!;
-        if (endings[state] !== 0 && this.#ends(state, text, start + index + 1, found)) return true;
+        if (endings[state] === 0) continue;
+        for (const marker of this.#ending[endings[state]!]!) {
+          if (found.has(marker) || !isAt(marker, text, start + index + 1)) continue;
+          if (found === NONE) found = new Set();
+          found.add(marker);
+        }
       }
     }
-    return false;
-  }
-
-  #ends(state: number, text: string, end: number, found: Set<string> | undefined): boolean {
-    for (const marker of this.#ending[this.#endings[state]!]!) {
-      if (!isAt(marker, text, end)) continue;
-      if (found === undefined) return true;
-      found.add(marker.literal);
-    }
-    return false;
+    return found;
   }
 }
 
+const NONE = new Set<Marker>();
 const BUFFER = Buffer.alloc(CHUNK_CHARS);
 
 function isAt({ literal, follows }: Marker, text: string, end: number): boolean {

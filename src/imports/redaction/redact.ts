@@ -1,6 +1,7 @@
 import type { ReadableEvent } from "../../importers/importer.ts";
 import { type Secret, secretsIn } from "./secrets.ts";
 import { mapStrings } from "./strings.ts";
+import { isNamedSecret } from "./value-rules.ts";
 
 /** How many texts were replaced, by kind of secret or `private`. */
 export type Replaced = Record<string, number>;
@@ -72,7 +73,7 @@ export class Redactor {
 
   /** Returns a value with each of its strings redacted. If nothing was replaced, it is the same value. */
   redacted<T>(value: T): T {
-    return mapStrings(value, (text) => this.#text(text));
+    return mapStrings(value, (text, key) => this.#text(text, key));
   }
 
   #takeReplaced(): Replaced {
@@ -81,7 +82,8 @@ export class Redactor {
     return replaced;
   }
 
-  #text(text: string): string {
+  #text(text: string, key?: string): string {
+    if (key !== undefined && !this.#keepsSecrets && isNamedSecret(key, text)) return this.#placeholder("named-secret");
     const isShort = text.length <= CLEAN_CHARS_MAX;
     if (isShort && this.#clean.has(text)) return text;
     const open = this.#without(text, privateIn(text));

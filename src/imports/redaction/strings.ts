@@ -6,12 +6,15 @@ const TEXT_MEDIA =
  * Returns a value with each of its strings changed: also the keys of objects, and texts that a file part holds as base64. If no string
  * was changed, it is the same value.
  */
-export function mapStrings<T>(value: T, change: (text: string) => string): T {
+export function mapStrings<T>(value: T, change: Change): T {
   return mapped(value, change) as T;
 }
 
-function mapped(value: unknown, change: (text: string) => string): unknown {
-  if (typeof value === "string") return change(value);
+/** Gets a string, and the key under which it stands in an object. */
+type Change = (text: string, key?: string) => string;
+
+function mapped(value: unknown, change: Change, key?: string): unknown {
+  if (typeof value === "string") return change(value, key);
   if (typeof value !== "object" || value === null || value instanceof Uint8Array) return value;
   if (Array.isArray(value)) {
     const items = value.map((item) => mapped(item, change));
@@ -22,7 +25,7 @@ function mapped(value: unknown, change: (text: string) => string): unknown {
   const entries = Object.entries(value);
   const changed = entries.map(([key, item]) => {
     const isData = isFile && key === "data" && typeof item === "string";
-    return [change(key), isData ? mappedData(item, mediaType, change) : mapped(item, change)] as const;
+    return [change(key), isData ? mappedData(item, mediaType, change) : mapped(item, change, key)] as const;
   });
   if (changed.every(([key, item], index) => key === entries[index]![0] && item === entries[index]![1])) return value;
   const copy: Record<string, unknown> = {};
@@ -37,7 +40,7 @@ function unusedKey(object: object, key: string): string {
   return unused;
 }
 
-function mappedData(base64: string, mediaType: string, change: (text: string) => string): string {
+function mappedData(base64: string, mediaType: string, change: Change): string {
   if (!TEXT_MEDIA.test(mediaType)) return base64;
   const text = Buffer.from(base64, "base64").toString();
   const changed = change(text);

@@ -1,7 +1,7 @@
 import { type CallKind, callKind, isTelling } from "../../context/digest/blocks.ts";
 import { mayBeNote } from "../../core/artifacts.ts";
 import { isInjected } from "../../core/injected.ts";
-import type { ToolCallPart } from "../../core/message.ts";
+import type { Role, ToolCallPart } from "../../core/message.ts";
 import { actionsIn, actionsOfCall, commandLineIn, isOfFile, resultOf } from "../../models/actions.ts";
 import { excerpt, plainText } from "../../models/lines.ts";
 import { withoutHarness } from "../../models/statements.ts";
@@ -11,6 +11,7 @@ import type { NotableMessage } from "../../store/index.ts";
 export interface SeenLine {
   text: string;
   message: NotableMessage;
+  by: Role;
   /** Where it stands among the lines of its message. */
   position: number;
   worth: number;
@@ -55,24 +56,25 @@ export function seenIn(messages: readonly NotableMessage[]): Record<"lines" | "c
   for (const [index, message] of messages.entries()) {
     const age = messages.length - index;
     const seen = new Set<string>();
-    const see = (text: string, kind: LineKind, file?: string): void => {
+    const see = (text: string, by: Role, kind: LineKind, file?: string): void => {
       for (const line of linesIn(text)) {
         if (seen.has(line)) continue;
-        lines.add({ text: line, message, position: seen.size }, KIND_WORTH[kind], age, file);
+        lines.add({ text: line, message, by, position: seen.size }, KIND_WORTH[kind], age, file);
         seen.add(line);
       }
     };
     for (const part of message.parts) {
       if (isInjected(part)) continue;
       // What users say is listed as such, unless they took it back.
-      if (part.type === "text" && message.role === "assistant") see(part.text, "said");
+      if (part.type === "text" && message.role === "assistant") see(part.text, "assistant", "said");
       else if (part.type === "tool_call") {
         const call = callOf(part);
         const { kind, file } = call;
         calls.set(`${message.stepId} ${part.toolCallId}`, call);
         if (kind === "plan") continue;
         if (file !== undefined) lines.use(file, age);
-        for (const text of stringsIn(part.args, message.text)) see(text, kind === "change" ? "changed" : "call", file);
+        for (const text of stringsIn(part.args, message.text))
+          see(text, "assistant", kind === "change" ? "changed" : "call", file);
       } else if (part.type === "tool_result") {
         const call = calls.get(`${message.stepId} ${part.toolCallId}`);
         if (call === undefined || call.kind === "plan") continue; // a result of Coppice, or of a call that is too old
@@ -80,10 +82,10 @@ export function seenIn(messages: readonly NotableMessage[]): Record<"lines" | "c
         const result = resultOf(part, message.text);
         // After a change, an agent shows what became of the file, with numbers before its lines.
         const shown = kind === "change" ? (result.text.match(NUMBERED_LINE) ?? []).join("\n") : result.text;
-        see(shown.replace(LINE_NUMBER, ""), kind === "other" ? "printed" : "read", file);
+        see(shown.replace(LINE_NUMBER, ""), "tool", kind === "other" ? "printed" : "read", file);
         if (command.length < COMMAND_CHARS_MIN || command.length > COMMAND_CHARS_MAX) continue;
         const isFailure = (): boolean => actionsIn(call.part, result).some(({ outcome }) => outcome === "failed");
-        commands.add({ text: command, message, position: 0, isFailure }, KIND_WORTH.call, age);
+        commands.add({ text: command, message, by: "assistant", position: 0, isFailure }, KIND_WORTH.call, age);
       }
     }
   }

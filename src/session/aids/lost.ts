@@ -8,7 +8,7 @@ import { oneLine, plainText } from "../../models/lines.ts";
 import { namedFilesOf, saidOf } from "../../models/notes.ts";
 import { isSameMatter } from "../../models/same-matter.ts";
 import type { NotableMessage, QuickReader } from "../../store/index.ts";
-import { seenIn } from "./lost-lines.ts";
+import { type SeenLine, seenIn } from "./lost-lines.ts";
 import { openEndsIn, sourcesIn, type WorkLine } from "./work-lines.ts";
 
 /** The kinds of lost lines, in the order in which they are shown. */
@@ -232,12 +232,9 @@ function firstOf<T>(items: readonly T[], countMax: number, test: (item: T) => bo
 
 type Unplaced = Omit<LostLine, "place"> & { position: number };
 
-function unplaced(
-  kind: LostLine["kind"],
-  { text, message, position }: { text: string; message: NotableMessage; position: number },
-): Unplaced {
+function unplaced(kind: LostLine["kind"], { text, message, by, position }: SeenLine): Unplaced {
   const { id: messageId, sessionId, seq, createdAtMs: atMs } = message;
-  return { kind, text: oneLine(text), sessionId, seq, messageId, atMs, position };
+  return { kind, text: oneLine(text), sessionId, seq, messageId, atMs, by, position };
 }
 
 /** The messages of one line of a transcript have its id, and more behind it. */
@@ -266,7 +263,7 @@ function saidIn(gone: readonly NotableMessage[], later: readonly NotableMessage[
     return newestOfMatter(said.decided.filter(({ text }) => REJECTED.test(text) === isRejected));
   });
   const kept = commitmentsIn(users).filter(({ messageId }) => roles.has(messageId));
-  const ends = openEndsIn(gone).map(({ kind, ...line }) => of(kind, [line])[0]!);
+  const ends = openEndsIn(gone).map((end): Unplaced => ({ position: 0, ...end }));
   const lists = [
     of("asked", said.asked),
     of("kept", kept.reverse()),

@@ -256,7 +256,7 @@ function reasonOf(change: PlacedAction, turn: readonly TurnMessage[]): WorkLine 
   const before = turn.filter(({ seq, role }) => seq <= change.seq && role !== "tool").reverse();
   const said = before.find((message) => proseOf(message) !== undefined);
   const { sessionId, seq, messageId, createdAtMs: atMs } = change;
-  return { text: (said && proseOf(said)) ?? "", sessionId, seq, messageId, atMs };
+  return { text: (said && proseOf(said)) ?? "", sessionId, seq, messageId, atMs, by: said?.role ?? "assistant" };
 }
 
 /** Returns the last sentence that a model said in a message, or the first of a user. */
@@ -411,6 +411,6 @@ function names(text: string, path: string): boolean {
   });
 }
 
-function lineOf(sessionId: string, { id, seq, createdAtMs }: TurnMessage, text: string): WorkLine {
-  return { text, sessionId, seq, messageId: id, atMs: createdAtMs };
+function lineOf(sessionId: string, { id, seq, createdAtMs, role }: TurnMessage, text: string): WorkLine {
+  return { text, sessionId, seq, messageId: id, atMs: createdAtMs, by: role };
 }

@@ -16,7 +16,8 @@ export function tolerantReader({ database }: Repositories, { onUnreadable }: Unr
       return database.guard(read);
     } catch (error) {
       if (!StoreError.is(error, "STORE_CORRUPT") || onUnreadable === undefined) throw error;
-      if (!told.has(sessionId)) onUnreadable({ sessionId, reason: error.details.reason });
+      const { reason } = error.details;
+      if (!told.has(sessionId)) database.calling("onUnreadable", () => onUnreadable({ sessionId, reason }));
       told.add(sessionId);
       return without;
     }

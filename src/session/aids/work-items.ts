@@ -1,4 +1,5 @@
 import { StoreError } from "../../core/errors.ts";
+import type { Role } from "../../core/message.ts";
 import type { Store } from "../store.ts";
 import type { CommandWay, FileSession, Fix, Friction, WorkOptions } from "./past-work.ts";
 import { sessionNames } from "./session-name.ts";
@@ -13,13 +14,24 @@ export interface WorkQuestion {
   command?: string | undefined;
 }
 
+/** Who said a text: `coppice` for a title or a count that Coppice made. */
+type Speaker = Role | "coppice";
+
+interface WorkItemLine {
+  kind: string;
+  by: Speaker;
+  text: string;
+  messageId: number;
+}
+
 /** One answer about past work, in the same shape for all questions. Texts are quoted from messages. */
 export interface WorkItem {
   /** The session's title, the error, or the command. */
   about: string;
+  by: Speaker;
   sessionId: string;
   atMs: number;
-  lines: { kind: string; text: string; messageId: number }[];
+  lines: WorkItemLine[];
 }
 
 /** @throws {StoreError} `OPTION_INVALID` for two questions at once. */
@@ -47,34 +59,37 @@ function fileItem(
   title: string,
 ): WorkItem {
   const lines = [
-    ...decided.map(({ text, messageId }) => ({ kind: "decided", text, messageId })),
-    ...changes.map(({ text, messageId }) => ({ kind: "changed", text, messageId })),
+    ...decided.map(({ by, text, messageId }) => ({ kind: "decided", by, text, messageId })),
+    ...changes.map(({ by, text, messageId }) => ({ kind: "changed", by, text, messageId })),
   ];
   const about = changeCount === 0 ? `${title} (read ${readCount} times)` : title;
-  return { about, sessionId, atMs: lastAtMs, lines: lines.slice(0, LINES_MAX) };
+  return { about, by: "coppice", sessionId, atMs: lastAtMs, lines: lines.slice(0, LINES_MAX) };
 }
 
 function fixItem({ error, sessionId, atMs, steps, succeeded, said, curedMessageId }: Fix): WorkItem {
-  const lines = [
-    ...(said === null ? [] : [{ kind: "said", text: said.text, messageId: said.messageId }]),
-    ...steps.slice(-LINES_MAX).map(({ kind, target, text, messageId }) => {
-      return { kind, text: text === "" ? target : `${target}: ${text}`, messageId };
+  const lines: WorkItemLine[] = [
+    ...(said === null ? [] : [{ kind: "said", by: said.by, text: said.text, messageId: said.messageId }]),
+    ...steps.slice(-LINES_MAX).map(({ kind, target, text, messageId }): WorkItemLine => {
+      return { kind, by: "assistant", text: text === "" ? target : `${target}: ${text}`, messageId };
     }),
-    { kind: "worked", text: succeeded, messageId: curedMessageId },
+    { kind: "worked", by: "assistant", text: succeeded, messageId: curedMessageId },
   ];
-  return { about: error, sessionId, atMs, lines };
+  return { about: error, by: "tool", sessionId, atMs, lines };
 }
 
 function wayItem({ command, sessionId, lastAtMs, okCount, failedCount, error, messageId }: CommandWay): WorkItem {
-  const failed = `${failedCount} times${error === null ? "" : `: ${error}`}`;
-  const lines = [
-    ...(okCount > 0 ? [{ kind: "worked", text: `${okCount} times`, messageId }] : []),
-    ...(failedCount > 0 ? [{ kind: "failed", text: failed, messageId }] : []),
-  ];
-  return { about: command, sessionId, atMs: lastAtMs, lines };
+  const counted = (kind: string, count: number, printed: string | null): WorkItemLine[] => {
+    if (count === 0) return [];
+    const text = `${count} times${printed === null ? "" : `: ${printed}`}`;
+    return [{ kind, by: printed === null ? "coppice" : "tool", text, messageId }];
+  };
+  const lines = [...counted("worked", okCount, null), ...counted("failed", failedCount, error)];
+  return { about: command, by: "assistant", sessionId, atMs: lastAtMs, lines };
 }
 
 function frictionItem({ error, sessionId, lastAtMs, sessionCount, command, messageId, fix }: Friction): WorkItem {
-  const failed = { kind: "failed", text: `${command}, in ${sessionCount} sessions`, messageId };
-  return { about: error, sessionId, atMs: lastAtMs, lines: [failed, ...(fix === null ? [] : fixItem(fix).lines)] };
+  const text = `${command}, in ${sessionCount} sessions`;
+  const lines: WorkItemLine[] = [{ kind: "failed", by: "assistant", text, messageId }];
+  if (fix !== null) lines.push(...fixItem(fix).lines);
+  return { about: error, by: "tool", sessionId, atMs: lastAtMs, lines };
 }

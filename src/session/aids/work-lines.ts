@@ -1,5 +1,6 @@
 import { rankedFiles, resultLines, saidLines } from "../../context/story/noted-lines.ts";
 import type { ActionKind } from "../../core/action.ts";
+import type { Role } from "../../core/message.ts";
 import { isPath } from "../../core/project.ts";
 import { NoteReader } from "../../models/notes.ts";
 import { isSameMatter } from "../../models/same-matter.ts";
@@ -16,6 +17,8 @@ export interface WorkLine {
   messageId: number;
   /** The time of the message, in Unix milliseconds. */
   atMs: number;
+  /** Who said it. It is `tool` for what a tool printed. */
+  by: Role;
 }
 
 export interface Decision extends WorkLine {
@@ -114,6 +117,7 @@ export function openEndsIn(messages: readonly NotableMessage[]): OpenEnd[] {
   const ends: OpenEnd[] = resultLines(acted, isMendedBy).errors.map((error) => ({
     kind: "error",
     ...lineOf(error),
+    by: "tool",
   }));
   const last = ending.at(-1);
   const question = last && questionIn(last);
@@ -175,7 +179,7 @@ function questionIn({ role, text }: NotableMessage): string | undefined {
 export function sourcesIn(messages: readonly NotableMessage[]) {
   const byId = new Map(messages.map((message) => [message.id, message]));
   return ({ text, messageId }: { text: string; messageId: number }): WorkLine => {
-    const { sessionId, seq, createdAtMs } = byId.get(messageId)!;
-    return { text, sessionId, seq, messageId, atMs: createdAtMs };
+    const { sessionId, seq, createdAtMs, role } = byId.get(messageId)!;
+    return { text, sessionId, seq, messageId, atMs: createdAtMs, by: role };
   };
 }

@@ -111,6 +111,16 @@ const PAGE = `page AS MATERIALIZED (
     AND (@notTag IS NULL OR NOT EXISTS (SELECT 1 FROM items WHERE namespace = @notTag AND key = s.id))
   ORDER BY updated_at_ms DESC, s.id LIMIT @limit OFFSET @offset)`;
 
+const ALL_SEQS = "9e15";
+
+/** Selects the first request of the user. A word alone, such as `shell` or `yes`, is one only if no other comes soon. */
+function openingOf(session: string, seqLast: string): string {
+  return `SELECT id FROM (
+      SELECT id, seq, text FROM messages
+      WHERE session_id = ${session} AND role = 'user' AND text <> '' AND seq <= ${seqLast} ORDER BY seq LIMIT 4)
+    ORDER BY text NOT GLOB '*[^!-~]*', seq LIMIT 1`;
+}
+
 /** The pages that `Store.sessions` returns. */
 export class SessionOverviewRepository extends PathReader {
   // Subqueries for each row of a page. They read only a few messages of each session.
@@ -120,8 +130,7 @@ export class SessionOverviewRepository extends PathReader {
     WITH ${PAGE}
     SELECT ${SESSION.of("s")},
            (SELECT m.id FROM messages m WHERE m.session_id = s.id ORDER BY m.seq DESC LIMIT 1) AS newestId,
-           (SELECT m.id FROM messages m
-            WHERE m.session_id = s.id AND m.role = 'user' AND m.text <> '' ORDER BY m.seq LIMIT 1) AS openingId,
+           (${openingOf("s.id", ALL_SEQS)}) AS openingId,
            (SELECT count(*) FROM messages m WHERE m.session_id = s.id) AS messageCount,
            (SELECT count(*) FROM clusters c WHERE c.session_id = s.id) AS clusterCount,
            EXISTS (SELECT 1 FROM shared_pasts p WHERE p.session_id = s.id) AS isFork
@@ -137,8 +146,7 @@ export class SessionOverviewRepository extends PathReader {
   readonly #countIn = this.statement<Piece, number>`
     SELECT count(*) FROM messages WHERE session_id = @sessionId AND seq BETWEEN @seqFirst AND @seqLast`.pluck().one;
   readonly #openingIn = this.statement<[sessionId: string, seqLast: number], number>`
-    SELECT id FROM messages
-    WHERE session_id = ? AND role = 'user' AND text <> '' AND seq <= ? ORDER BY seq LIMIT 1`.pluck();
+    ${openingOf("?", "?")}`.pluck();
   readonly #themes: ThemeRepository;
   readonly #items: ItemRepository;
   readonly #titleOf: SessionTitles["titleOfSession"];

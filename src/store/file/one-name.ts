@@ -37,10 +37,15 @@ export function nameFault(file: string): NameFault | undefined {
   return undefined;
 }
 
-/** @throws {StoreError} `FILE_NOT_USABLE` for a file that has, or is used under, more than one name. */
-export function refuseSecondName(file: string): void {
+/** @throws {StoreError} `FILE_NOT_USABLE` for a file that has more than one name. */
+export function refuseLinkedName(file: string): void {
   const fault = nameFault(file);
   if (fault !== undefined) throw new StoreError("FILE_NOT_USABLE", { path: file, ...fault });
+}
+
+/** @throws {StoreError} `FILE_NOT_USABLE` for a file that is used under another name. It may wait for a process that opens the file. */
+export function refuseSecondName(file: string): void {
+  if (file === ":memory:" || byteLengthOf(file) === 0) return;
   const deadlineMs = performance.now() + OPENING_MS_MAX;
   const sleeper = new Int32Array(new SharedArrayBuffer(4));
   while (isUsedElsewhere(realpathSync(file))) {

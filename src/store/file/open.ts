@@ -3,15 +3,14 @@ import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { DamageError } from "../../core/damage.ts";
-import { checkDriver, driverError } from "../../core/driver.ts";
+import { driverError } from "../../core/driver.ts";
 import { StoreError } from "../../core/errors.ts";
 import { lookAt } from "../../core/files.ts";
 import { RowCheck, SEALED } from "../sql/row-check.ts";
 import { type StatementTag, statementTag } from "../sql/statement.ts";
-import { APPLICATION_ID } from "./application-id.ts";
-import { type Connection, connect, holdsLog, isCode, prepareFile } from "./connect.ts";
+import { type Connection, connect, holdsLog, isCode } from "./connect.ts";
+import { admit, admitPath, openToRead, refuseForeign } from "./door.ts";
 import { integrityFaults } from "./integrity-faults.ts";
-import { migrate } from "./migrate.ts";
 import { refuseSecondName } from "./one-name.ts";
 
 export interface OpenDatabaseOptions {
@@ -68,6 +67,8 @@ export class StoreDatabase {
   #isAtomic = false;
   /** True in `writeWhole`. */
   #isWhole = false;
+  /** The caller's function that is running, such as its clock. */
+  #called: string | undefined;
 
   constructor({ client, isCopy }: Connection, path: string, options: OpenDatabaseOptions) {
     this.client = client;
@@ -167,8 +168,22 @@ export class StoreDatabase {
     return this.#isAtomic;
   }
 
+  /**
+   * Runs a function that the caller gave to the store. It may run between two steps of a write, so it can write nothing.
+   */
+  calling<T>(called: string, run: () => T): T {
+    const outer = this.#called;
+    this.#called = called;
+    try {
+      return run();
+    } finally {
+      this.#called = outer;
+    }
+  }
+
   assertWritable(operation: string): void {
     this.assertOpen();
+    if (this.#called !== undefined) throw new StoreError("WRITE_NESTED", { operation, within: this.#called });
     this.#assertInTransaction();
     if (this.readonly) throw new StoreError("STORE_READONLY", { path: this.path, operation });
   }
@@ -361,33 +376,34 @@ function ownErrorOf(error: unknown, path: string): unknown {
  * `STORE_CORRUPT`, `PACKAGE_MISSING`.
  */
 export function openDatabase(path: string, options: OpenDatabaseOptions): StoreDatabase {
-  checkDriver(Database);
-  const inMemory = path === ":memory:";
-  const file = inMemory ? path : resolve(path);
-  if (!inMemory) {
-    prepareFile(file, options.readonly);
-    refuseSecondName(file);
-  }
-
-  let client: Database.Database | undefined;
+  const file = path === ":memory:" ? path : resolve(path);
+  let connection: Connection | undefined;
   try {
-    if (!options.readonly && holdsLog(file)) refuseForeignLog(file, options.busyTimeoutMs);
-    const connection = connect(file, options);
-    client = connection.client;
-    refuseForeign(client, file);
-    if (!options.readonly) {
-      useWriteAheadLog(client, options.busyTimeoutMs);
-      client.pragma(`wal_autocheckpoint = ${LOG_PAGES_MAX}`);
-      client.pragma(`journal_size_limit = ${LOG_BYTES_MAX}`); // a log that begins anew is cut to this length
-      client.pragma(`synchronous = ${options.durability === "power" ? "FULL" : "NORMAL"}`);
-    }
-    client.pragma("foreign_keys = ON");
-    client.pragma("trusted_schema = OFF");
-    migrate(client, file, { applicationId: APPLICATION_ID, readonly: options.readonly });
+    admitPath(file, options.readonly);
+    refuseSecondName(file);
+    connection = options.readonly ? openToRead(file, options.busyTimeoutMs) : openToWrite(file, options);
     return new StoreDatabase(connection, file, options);
   } catch (error) {
-    client?.close();
+    connection?.client.close();
     throw ownErrorOf(error, file);
+  }
+}
+
+function openToWrite(file: string, options: OpenDatabaseOptions): Connection {
+  if (holdsLog(file)) refuseForeignLog(file, options.busyTimeoutMs);
+  const connection = connect(file, options);
+  const { client } = connection;
+  try {
+    refuseForeign(client, file);
+    useWriteAheadLog(client, options.busyTimeoutMs);
+    client.pragma(`wal_autocheckpoint = ${LOG_PAGES_MAX}`);
+    client.pragma(`journal_size_limit = ${LOG_BYTES_MAX}`); // a log that begins anew is cut to this length
+    client.pragma(`synchronous = ${options.durability === "power" ? "FULL" : "NORMAL"}`);
+    admit(client, file, false);
+    return connection;
+  } catch (error) {
+    client.close();
+    throw error;
   }
 }
 
@@ -399,17 +415,6 @@ function refuseForeignLog(file: string, busyTimeoutMs: number): void {
   } finally {
     client.close();
   }
-}
-
-function refuseForeign(client: Database.Database, path: string): void {
-  // One snapshot, because another process may be creating the file.
-  const { applicationId, tableCount } = client.transaction(() => ({
-    applicationId: client.pragma("application_id", { simple: true }),
-    tableCount: client.prepare("SELECT count(*) FROM sqlite_master").pluck().get(),
-  }))();
-  if (applicationId === APPLICATION_ID || (applicationId === 0 && tableCount === 0)) return;
-  const reason = `it is an SQLite database of another program (application_id ${applicationId}, ${tableCount} tables and indexes)`;
-  throw new StoreError("NOT_A_STORE", { path, reason });
 }
 
 /** If two processes create a file at once, SQLite refuses one of them without waiting for the busy timeout. */

@@ -1,3 +1,5 @@
+import { codeOf, replaceHidden } from "../../core/invisible.ts";
+
 const NUMBER = new Intl.NumberFormat("en");
 const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 const DAY = new Intl.DateTimeFormat("en", { weekday: "long", day: "numeric", month: "long", year: "numeric" });
@@ -29,18 +31,17 @@ export function bytes(value: number): string {
 }
 
 const SGR = /\x1b\[[0-9;]*m/g;
-const HIDDEN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const CONTROL = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
 
-/** Returns a text whose invisible controls can be seen, so that none of them changes how the rest is shown. Colors of terminals are left out. */
+/** Returns a text whose invisible characters can be seen, so that none of them changes how the rest is shown. Colors of terminals are left out. */
 export function visible(text: string): string {
-  return text
-    .replaceAll("\r\n", "\n")
-    .replace(SGR, "")
-    .replace(HIDDEN, (control) => {
-      const code = control.codePointAt(0)!;
-      if (code < 0x20) return String.fromCodePoint(0x2400 + code);
-      return code === 0x7f ? "\u2421" : `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
-    });
+  return replaceHidden(text.replaceAll("\r\n", "\n").replace(SGR, "").replace(CONTROL, named), named);
+}
+
+function named(character: string): string {
+  const code = character.codePointAt(0)!;
+  if (code < 0x20) return String.fromCodePoint(0x2400 + code);
+  return code === 0x7f ? "\u2421" : `⟨${codeOf(character)}⟩`;
 }
 
 export const sessionTitle = (session: { title: string | null; id?: string; session?: string }): string =>

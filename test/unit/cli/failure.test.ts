@@ -13,6 +13,7 @@ const OF_PROGRAMS = new Set<ErrorCode>([
   "MESSAGE_INVALID",
   "VALUE_INVALID",
   "NOT_ATOMIC",
+  "WRITE_NESTED",
   "STORE_CLOSED",
   "REDACT_FAILED",
 ]);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { element, escapeText, printable, printableJson } from "../../../src/core/markup.ts";
+import { element, escapeText, printableJson, visibleText } from "../../../src/core/markup.ts";
 import { runs } from "../../support/effort.ts";
 import { parseBlock } from "../../support/render-checks.ts";
 
@@ -81,21 +81,21 @@ test("no text ends its element, opens another or hides", () => {
   );
 });
 
-describe("printable", () => {
+describe("visible text", () => {
   test("shows control characters instead of obeying them", () => {
-    expect(printable("\u001b]52;c;aGk=\u0007 \u0000 \u007f \u009b2J")).toBe("␛]52;c;aGk=␇ ␀ ␡ \ufffd2J");
-    expect(printable("safe\rrm -rf")).toBe("safe␍rm -rf");
+    expect(visibleText("\u001b]52;c;aGk=\u0007 \u0000 \u007f \u009b2J")).toBe("␛]52;c;aGk=␇ ␀ ␡ \ufffd2J");
+    expect(visibleText("safe\rrm -rf")).toBe("safe␍rm -rf");
   });
 
   test("names what turns the reading order around, marks of direction included", () => {
-    expect(printable("\u202e\u2066\u200e\u200f\u061c")).toBe("[U+202E][U+2066][U+200E][U+200F][U+061C]");
+    expect(visibleText("\u202e\u2066\u200e\u200f\u061c")).toBe("[U+202E][U+2066][U+200E][U+200F][U+061C]");
   });
 
   test("keeps line feeds, tabs and all letters", () => {
-    expect(printable("a\r\n\tb\nČ 灯台 👩‍👩‍👧 <b>&amp;")).toBe("a\n\tb\nČ 灯台 👩‍👩‍👧 <b>&amp;");
+    expect(visibleText("a\r\n\tb\nČ 灯台 👩‍👩‍👧 <b>&amp;")).toBe("a\n\tb\nČ 灯台 👩‍👩‍👧 <b>&amp;");
   });
 
-  /** Goal: JSON loses nothing, and holds nothing that `printable` would replace. Method: random texts, of nasty characters above all. */
+  /** Goal: JSON loses nothing, and holds nothing that `visibleText` would replace. Method: random texts, of nasty characters above all. */
   test("has nothing to do in printable JSON, which loses nothing", () => {
     const nasty = fc.constantFrom(
       "\x1b",
@@ -112,7 +112,7 @@ describe("printable", () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.oneof(nasty, fc.string({ unit: "binary" })) }), (text) => {
         const json = printableJson({ [text]: [text] });
-        expect(printable(json)).toBe(json);
+        expect(visibleText(json)).toBe(json);
         expect(JSON.parse(json)).toEqual({ [text]: [text] });
       }),
     );

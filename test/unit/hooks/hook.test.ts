@@ -93,7 +93,9 @@ test("lines of one message share an element", () => {
   const args = { file_path: "src/labels.ts", content };
   const call = { type: "tool_call", toolCallId: "c", name: "Write", args } as const;
   const said = saidAfterCompaction(storeOf({ own: [ASKED, { role: "assistant", parts: [call] }] }));
-  expect(said).toContain('<line id="2">const depot = codeOf(parcel);\nconst label = printed(depot);</line>');
+  expect(said).toContain(
+    '<line id="2" by="assistant">const depot = codeOf(parcel);\nconst label = printed(depot);</line>',
+  );
 });
 
 test("a quotation has the asterisks that were typed", () => {

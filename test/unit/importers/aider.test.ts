@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { aider } from "../../../src/importers/aider.ts";
-import { isTranscriptName } from "../../../src/importers/files.ts";
 import { collect, eventsOf, eventsSoFar, fileOf, messagesIn, sessionsIn, warningsIn } from "./read.ts";
 
 const START = "\n# aider chat started at 2026-03-05 09:00:00\n\n";
@@ -112,9 +111,4 @@ test("what comes before the first start is a warning, and so is what is no text"
     [6, "not valid UTF-8"],
   ]);
   expect(messagesIn(events)).toHaveLength(2);
-});
-
-test("its files are found in folders, and no other Markdown", () => {
-  expect(isTranscriptName(".aider.chat.history.md")).toBe(true);
-  expect(["README.md", "x.aider.chat.history.md"].some(isTranscriptName)).toBe(false);
 });

@@ -1,6 +1,19 @@
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { codex } from "../../../src/importers/codex/importer.ts";
-import { eventsOfLines, eventsSoFar, jsonLines, messagesIn, saidIn, sessionsIn, warningsIn } from "./read.ts";
+import { isPassedOver } from "../../../src/importers/files.ts";
+import { temporaryFolder } from "../../support/temporary-store.ts";
+import {
+  eventsAt,
+  eventsOfLines,
+  eventsSoFar,
+  jsonLines,
+  messagesIn,
+  put,
+  saidIn,
+  sessionsIn,
+  warningsIn,
+} from "./read.ts";
 
 let second = 0;
 const line = (type: string, payload: object) => ({
@@ -385,4 +398,89 @@ test("thousands of messages under one id take no search for each", async () => {
   const { user } = process.cpuUsage(before);
   expect([ids.length, new Set(ids).size, ids[19_999]]).toEqual([20_000, 20_000, `${ids[0]}#20000`]);
   expect(user / 1_000).toBeLessThan(5_000);
+});
+
+describe("a past that is written again", () => {
+  const at = (timestamp: string, type: string, payload: object) => ({ timestamp, type, payload });
+  const words = (time: string, role: string, text: string) =>
+    at(time, "response_item", { type: "message", role, content: [{ type: "text", text }] });
+  const tokens = (time: string, input_tokens: number) =>
+    at(time, "event_msg", { type: "token_count", info: { last_token_usage: { input_tokens } } });
+  const MORNING = "2026-03-01T09:00:00Z";
+  const NOON = "2026-03-01T12:00:00Z";
+
+  test("in the file of a resumed session is told once, and a prompt that is typed again is another one", async () => {
+    const past = (time: string) => [words(time, "user", "silo?"), words(time, "assistant", "4.2 m"), call("a")];
+    const meta = (time: string) => at(time, "session_meta", { id: "s", cwd: "/srv" });
+    const copy = past(NOON).map((one) => ({ ...one, timestamp: NOON }));
+    const lines = [meta(MORNING), ...past(MORNING), output("a", "4.2"), meta(NOON), ...copy];
+    const later = "2026-03-01T12:00:09Z";
+    const next = [tokens(NOON, 7), words(later, "user", "silo?"), words(later, "assistant", "3.1 m")];
+    const events = await eventsOfLines(codex, [...lines, ...next]);
+    const once = ["user: silo?", "assistant: 4.2 m", "assistant: >a", "tool: <a"];
+    expect(saidIn(events)).toEqual([...once, "user: silo?", "assistant: 3.1 m"]);
+    expect(messagesIn(events).flatMap(({ metadata }) => metadata?.usage ?? [])).toEqual([]);
+  });
+
+  test("in the file of a fork has no usage: the session that was forked has it", async () => {
+    const events = await eventsOfLines(codex, [
+      at(NOON, "session_meta", { id: "f", forked_from_id: "s" }),
+      words(NOON, "user", "q1"),
+      words(NOON, "assistant", "a1"),
+      tokens(NOON, 1_000),
+      words("2026-03-01T12:00:05Z", "user", "q2"),
+      words("2026-03-01T12:00:06Z", "assistant", "a2"),
+      tokens("2026-03-01T12:00:07Z", 800),
+    ]);
+    expect(messagesIn(events).map(({ metadata }) => metadata?.usage)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      { input_tokens: 800 },
+    ]);
+  });
+});
+
+test("thoughts of several paragraphs that an item joins are told once", async () => {
+  const thoughts = ["**Looking**\n\nIt is rusty.", "**Welding**\n\nTwo passes."];
+  const told = thoughts.map((thought) => event({ type: "agent_reasoning", text: thought }));
+  const joined = item({ type: "reasoning", summary: thoughts.map((text) => ({ text })), encrypted_content: "e" });
+  const whole = ["user: go", `assistant: ${thoughts.join("\n\n")} | done`];
+  const ends = [event({ type: "task_complete" })];
+  expect(await partsIn(said("user", "go"), ...told, joined, said("assistant", "done"), ...ends)).toEqual(whole);
+  const aborted = [...told, event({ type: "turn_aborted" }), joined];
+  expect(await partsIn(said("user", "go"), ...aborted)).toEqual([
+    "user: go",
+    ...thoughts.map((t) => `assistant: ${t}`),
+  ]);
+});
+
+test("words whose item is written after a long rest are the message that an import told in between", async () => {
+  const at = (time: string, payload: object, type = "response_item") => ({ timestamp: time, type, payload });
+  const thought = { type: "reasoning", summary: [{ text: "alum" }], encrypted_content: "e" };
+  const words = { type: "message", role: "assistant", content: [{ type: "output_text", text: "I look." }] };
+  const told = { type: "agent_message", message: "I look." };
+  for (const before of [[], [at("2026-03-01T09:00:00Z", thought)]]) {
+    const lines = [META, said("user", "go"), ...before, at("2026-03-01T09:00:01Z", told, "event_msg")];
+    const rest = [at("2026-03-01T09:30:00Z", words), { ...call("a"), timestamp: "2026-03-01T09:30:01Z" }];
+    const first = messagesIn(await eventsOfLines(codex, lines));
+    const whole = messagesIn(await eventsOfLines(codex, [...lines, ...rest]));
+    expect(first).toHaveLength(2);
+    expect(whole).toHaveLength(3);
+    expect(whole.slice(0, 2)).toEqual(first);
+  }
+});
+
+test("a session has the newest name that the user gave it", async () => {
+  const folder = temporaryFolder();
+  const named = (id: string, thread_name: string) => ({ id, thread_name, updated_at: "2026-03-01T00:00:00Z" });
+  put(join(folder, "session_index.jsonl"), jsonLines([named("s", "Barometer"), named("t", "x"), named("s", "Tide")]));
+  const path = put(join(folder, "sessions/2026/03/01/rollout-s.jsonl"), jsonLines([META, said("user", "go")]));
+  expect(sessionsIn((await eventsAt(path)).events)[0]?.title).toBe("Tide");
+  const renamed = event({ type: "thread_name_updated", thread_id: "s", thread_name: "Gauge" });
+  expect(await read(said("user", "go"), renamed)).toContainEqual({
+    kind: "session",
+    session: expect.objectContaining({ title: "Gauge" }),
+  });
+  expect(isPassedOver(join(folder, "session_index.jsonl"))).toBe(true);
 });

@@ -1,6 +1,8 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, rmSync, symlinkSync, utimesSync, writeFileSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
+
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { beforeEach, describe, expect, test } from "vitest";
 import { newestFirst, walkFiles } from "../../../src/importers/files.ts";
@@ -30,7 +32,7 @@ async function contentOf(chunks: AsyncIterable<Uint8Array>): Promise<string> {
 
 describe("walkFiles", () => {
   test("finds the transcripts below a folder: sessions, then their subagents, then the folders", async () => {
-    for (const name of ["b.jsonl", "agent-a1.jsonl", "f.jsonl", "notes.md", "b/tool-results/x.txt"]) put(name);
+    for (const name of ["b.jsonl", "agent-a1.jsonl", "f.jsonl", "notes.txt", "b/tool-results/x.txt"]) put(name);
     for (const name of ["b/subagents/agent-z.jsonl", ".hidden/c.jsonl", "empty/x.json"]) put(name);
     expect(await namesIn("")).toEqual([
       "b.jsonl",
@@ -156,6 +158,29 @@ describe("walkFiles", () => {
     `;
     const args = ["-c", 'echo typed | "$0" --import tsx --input-type=module --eval "$1"', process.execPath, program];
     expect(execFileSync("sh", args, { encoding: "utf8" }).trim()).toBe("typed");
+  });
+
+  test("refuses a pipe that nobody writes to, and a device, and waits for neither", async () => {
+    const pipe = join(folder, "pipe");
+    execFileSync("mkfifo", [pipe]);
+    for (const path of [pipe, "/dev/zero"]) {
+      const [file] = await collect(walkFiles([path]));
+      await expect(contentOf(file!.chunks)).rejects.toMatchObject({ code: "IMPORT_UNREADABLE" });
+    }
+  });
+
+  test("reads a pipe to its end, and can be stopped while its writer is silent", async () => {
+    const pipe = join(folder, "pipe");
+    execFileSync("mkfifo", [pipe]);
+    const writer = openSync(pipe, "r+");
+    writeSync(writer, "typed");
+    const [file] = await collect(walkFiles([pipe]));
+    const chunks = file!.chunks[Symbol.asyncIterator]();
+    expect(Buffer.from((await chunks.next()).value).toString()).toBe("typed");
+    const next = chunks.next();
+    expect(await Promise.race([next, sleep(100, "silent")])).toBe("silent");
+    closeSync(writer);
+    expect(await next).toMatchObject({ done: true });
   });
 
   test("gives the bytes of a file, and standard input for -", async () => {

@@ -65,6 +65,13 @@ describe("secrets", () => {
     ["keys", `${KEY} `.repeat(30_000)],
     ["beginnings of private keys", "-----BEGIN PRIVATE KEY-----".repeat(30_000)],
     ["addresses", "a://b:".repeat(100_000)],
+    ["names of secrets", "password: token = api_key_".repeat(20_000)],
+    ["values without an end", `token="${"t7".repeat(200)} `.repeat(1_000)],
+    ["cookies", "Cookie: a=b; sess; auth=1; ".repeat(20_000)],
+    ["options", "curl -u ada mysql -p docker login --password ".repeat(10_000)],
+    ["colors", "\x1b[31mpassword\x1b[0m=".repeat(20_000)],
+    ["parts of a key of PuTTY", `Private-Lines: 1\n${"abcd\n".repeat(20)}`.repeat(2_000)],
+    ["hexadecimal digits", randomLooking(400_000, "hex")],
   ])("are looked for in linear time in many %s", async (_, text) => {
     const inputOf = (size: number): string => text.slice(0, (size / 8_000) * text.length);
     await expectLinearTime(1_000, inputOf, (part) => new Redactor({ keepSecrets: false }).redacted(part));
@@ -305,6 +312,7 @@ test("secrets in the names of arguments, and across the texts of a message, are 
   const store = temporaryStore();
   const session = store.session("s");
   const call = { type: "tool_call" as const, toolCallId: "c1", name: "set", args: { env: { [KEY]: "on" } } };
+  const login = { ...call, toolCallId: "c2", args: { user: "ada", password: "Tr0ub4dor&3x" } };
   const texts = (...pieces: string[]) => pieces.map((text) => ({ type: "text" as const, text }));
   session.append([
     { role: "assistant", parts: [call] },
@@ -312,9 +320,13 @@ test("secrets in the names of arguments, and across the texts of a message, are 
     { role: "assistant", parts: texts("It is ", KEY.slice(0, 7), KEY.slice(7, 12), `${KEY.slice(12)}.`) },
     { role: "assistant", parts: texts(`It is ${KEY}`, "and more") },
     { role: "assistant", parts: texts("Nothing", "here") },
+    { role: "assistant", parts: [login] },
   ]);
   const found = [...storedSecrets(store, () => {})];
-  expect(found).toMatchObject([1, 3, 4].map((messageId) => ({ messageId, kind: "aws-access-key" })));
+  expect(found).toMatchObject([
+    ...[1, 3, 4].map((messageId) => ({ messageId, kind: "aws-access-key" })),
+    { messageId: 6, kind: "named-secret", masked: "… (12 characters)" },
+  ]);
   expect(JSON.stringify(found)).not.toContain(KEY.slice(5));
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Role } from "../../../src/core/message.ts";
-import { TITLE_TEXT_CHARS, titleAmong, titleOf } from "../../../src/models/title.ts";
+import { TITLE_TEXT_CHARS, titleAmong, titleOf, titleOfSession } from "../../../src/models/title.ts";
 
 function titled(messages: readonly (readonly [Role, string])[], asked?: string): string {
   return titleOf(
@@ -216,4 +216,17 @@ describe("titleOf", () => {
       ]),
     ).toBe("Release the lock");
   });
+});
+
+test.each([
+  ["first name field is required", "First name field is required"],
+  ["OK button is grey", "OK button is grey"],
+  ["Please wait dialog never closes", "Please wait dialog never closes"],
+  ["First run crashes", "First run crashes"],
+  ["then clause of the parser", "Then clause of the parser"],
+  ["next, mend the net", "Mend the net"],
+  ["ok please mend the net", "Mend the net"],
+  ["now we mend the net", "We mend the net"],
+])("a word of a name is no filler: %s", (request, title) => {
+  expect(titleOfSession(null, request)).toBe(title);
 });

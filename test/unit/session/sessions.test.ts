@@ -31,6 +31,18 @@ describe("sessions", () => {
     expect(JSON.stringify(store.sessions())).toContain('"name":"Fix the lamp"');
   });
 
+  test("have no word alone as their beginning, if a request follows soon", () => {
+    const shop = openStore(":memory:");
+    const openingOf = (id: string, ...said: string[]): string | null => {
+      for (const content of said) shop.session(id).append({ role: "user", content });
+      return shop.session(id).info().opening;
+    };
+    expect(openingOf("a", "shell", "grind the rye")).toBe("grind the rye");
+    expect(openingOf("b", "shell")).toBe("shell");
+    expect(openingOf("c", "磨黑麦", "grind the rye")).toBe("磨黑麦");
+    shop.close();
+  });
+
   test("can be those since a time, of a project, and a few", () => {
     const idsOf = (options: Parameters<Store["sessions"]>[0]): string[] => store.sessions(options).map(({ id }) => id);
     expect(idsOf({ sinceMs: 2 * DAY_MS })).toEqual(["rollout-7", "pier"]);

@@ -49,6 +49,7 @@ describe("subject", () => {
     const page = store.subject(handle);
     const line = (sessionId: string, seq: number, text: string) => ({
       text,
+      by: seq === 0 ? "user" : "assistant",
       sessionId,
       seq,
       messageId: idOf(sessionId, seq),
@@ -67,7 +68,7 @@ describe("subject", () => {
     expect(page.timeline).toEqual([
       {
         cluster: expect.stringMatching(`^cluster:${idOf("first", 0)}@`),
-        title: expect.stringContaining("Find out why the stale session lock blocks"),
+        title: expect.stringMatching(/find out why the stale session lock blocks/i),
         sessionId: "first",
         seqFirst: 0,
         seqLast: 1,

@@ -107,3 +107,21 @@ describe("a queued prompt", () => {
     expect(await saidIn(operation("dequeue"), user("u", "a"), operation("popAll"))).toEqual(["user: a"]);
   });
 });
+
+test("a prompt that is put back again and again, because its turn cannot begin, is one message", async () => {
+  const again = Array.from({ length: 20 }, () => [enqueue("is it hot?"), operation("dequeue")]).flat();
+  const lines = [user("u", "watch"), assistant("a", "m", [text("ok")]), ...again];
+  expect(await saidIn(...lines, assistant("b", "n", [text("6 bar")]))).toEqual([
+    "user: watch",
+    "assistant: ok",
+    "user: is it hot?",
+    "assistant: 6 bar",
+  ]);
+  expect(await saidIn(...lines, user("v", "is it hot?"))).toEqual(["user: watch", "assistant: ok", "user: is it hot?"]);
+});
+
+test("a prompt that is typed again after the agent got it is another one", async () => {
+  const typed = [enqueue("go on"), operation("remove")];
+  const lines = [...typed, assistant("a", "m", [text("ok")]), ...typed, assistant("b", "n", [text("done")])];
+  expect(await saidIn(...lines)).toEqual(["user: go on", "assistant: ok", "user: go on", "assistant: done"]);
+});
