@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { dropUsage, type MessageEntry, usageIn } from "./entry.ts";
 import type { ImportEvent, ImportedSession } from "./importer.ts";
-import { markedParts } from "./injected.ts";
+import { injected, markedParts } from "./injected.ts";
 import { checkedEvent, notYet } from "./message-event.ts";
 import { callIdsOf, inOrder } from "./order.ts";
 
@@ -13,6 +13,8 @@ const UNDATED_MAX = 8;
 
 export interface BranchOptions {
   session: ImportedSession;
+  /** True if another agent started the session. The prompt that it wrote is no word of the user. */
+  isSubagent?: boolean;
   emit(event: ImportEvent): void;
   /** Returns false to announce the session later. `isFull` is true if the branch cannot hold more messages. */
   isReady(branch: Branch, isFull: boolean): boolean;
@@ -42,12 +44,15 @@ export class Branch {
   #announced: ImportedSession | undefined;
   #newestId: string | undefined;
   #isTitleEmitted = false;
+  /** False until the prompt of another agent has its first reply. */
+  #isPrompted: boolean;
   /** True while the first messages have no time. The next one may have one. */
   #isTimeAwaited = true;
 
   constructor(options: BranchOptions) {
     this.#options = options;
     this.session = options.session;
+    this.#isPrompted = options.isSubagent !== true || options.session.pathOf !== undefined;
   }
 
   get isAnnounced(): boolean {
@@ -67,7 +72,11 @@ export class Branch {
   add(entry: MessageEntry): string {
     const { message } = entry;
     message.id = this.#unused(message.id);
-    if (message.role === "assistant") return this.#addReply(entry).message.id;
+    if (message.role === "assistant") {
+      this.#isPrompted = true;
+      return this.#addReply(entry).message.id;
+    }
+    if (message.role === "user" && !this.#isPrompted) message.parts = injected(message.parts);
     if (!entry.isAside) this.#endThought();
     entry.isPrompt ??= message.role === "user";
     if (message.role !== "tool" && this.#openIds.size === 0) this.#emitFinal();

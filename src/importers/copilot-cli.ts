@@ -231,6 +231,7 @@ class CopilotTranslator extends Translator<JsonLine> {
       externalId: agent === "" ? name : `${name}/agent-${agent}`,
       source: "copilot-cli",
       parentExternalId: agent === "" ? undefined : name,
+      isSubagent: agent !== "",
       folder: stringOf(cwd),
       metadata: saidOf({ cwd, repository: objectOf(context).repository, branch: objectOf(context).branch }),
     };

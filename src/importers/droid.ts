@@ -56,6 +56,7 @@ class DroidTranslator extends Translator<JsonLine> {
       externalId: stringOf(id) ?? basename(this.file.path, ".jsonl"),
       source: "droid",
       parentExternalId: stringOf(callingSessionId),
+      isSubagent: stringOf(callingSessionId) !== undefined,
       folder: stringOf(cwd),
       title: stringOf(sessionTitle) ?? stringOf(title),
       metadata: saidOf({ cwd, version }),

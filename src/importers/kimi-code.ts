@@ -158,6 +158,7 @@ class KimiCodeTranslator extends Translator<JsonLine> {
       externalId: idOf(agent),
       source: "kimi-code",
       parentExternalId: agent === "main" ? undefined : idOf(parent),
+      isSubagent: agent !== "main",
       folder: stringOf(cwd),
       title: agent === "main" ? stringOf(title) : undefined,
       createdAtMs: agent === "main" ? millisecondsOf(createdAt) : undefined,

@@ -184,7 +184,7 @@ class KimiTranslator extends Translator<JsonLine> {
     const folder = home === -1 ? undefined : folderOf(this.file.path, home + 2, folders[home - 1]!);
     const child = isSubagent ? folders[0] : agent;
     const about = { source: "kimi", folder, metadata: saidOf({ cwd: folder }) };
-    if (child !== "") return { externalId: `${id}/agent-${child}`, parentExternalId: id, ...about };
+    if (child !== "") return { externalId: `${id}/agent-${child}`, parentExternalId: id, isSubagent: true, ...about };
     const state = isInFolder ? objectOf(jsonAt(join(dirname(this.file.path), "state.json"))) : {};
     return { externalId: id, title: stringOf(state.custom_title), ...about };
   }

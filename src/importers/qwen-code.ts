@@ -180,6 +180,7 @@ class QwenTranslator extends Translator<JsonLine> {
       externalId: agent === undefined ? name : `${name}/agent-${agent}`,
       source: "qwen-code",
       parentExternalId: agent === undefined ? (stringOf(objectOf(forkedFrom).sessionId) ?? this.#parent) : name,
+      isSubagent: agent !== undefined,
       folder: stringOf(cwd),
       metadata: saidOf({ cwd, gitBranch }),
     };

@@ -20,6 +20,9 @@ export interface TranslatedFile {
 /** A session as the transcript tells of it. What is undefined is no fact of the session. */
 export type SessionFacts = Pick<ImportedSession, "externalId" | "source"> & {
   [Field in keyof ImportedSession]: ImportedSession[Field] | undefined;
+} & {
+  /** True if another agent started the session, and wrote what stands before its first reply. */
+  isSubagent?: boolean | undefined;
 };
 
 /** Turns the items of one file, such as its lines, into events. The only session of a file has the name "". */
@@ -70,8 +73,10 @@ export abstract class Translator<Item extends { line: number }> {
   protected open(name = ""): Branches {
     let branches = this.#sessions.get(name);
     if (branches === undefined) {
+      const { isSubagent = false, ...facts } = this.session(name);
       branches = new Branches({
-        session: defined(this.session(name)) as ImportedSession,
+        session: defined(facts) as ImportedSession,
+        isSubagent,
         emit: (event) => this.emit(event),
         isReady: (branch, isFull) => this.isReady(branch, isFull),
       });

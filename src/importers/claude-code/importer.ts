@@ -254,7 +254,12 @@ class ClaudeCodeTranslator extends Translator<JsonLine> {
 
   protected override session(externalId: string): SessionFacts {
     const end = externalId.lastIndexOf("/agent-");
-    return { externalId, source: "claude-code", parentExternalId: end === -1 ? undefined : externalId.slice(0, end) };
+    return {
+      externalId,
+      source: "claude-code",
+      parentExternalId: end === -1 ? undefined : externalId.slice(0, end),
+      isSubagent: end !== -1,
+    };
   }
 
   #agentOf(line: JsonObject): SubagentState {

@@ -263,6 +263,7 @@ class CodexTranslator extends Translator<JsonLine> {
       externalId,
       source: "codex",
       parentExternalId: candidates.find((candidate) => candidate !== undefined && candidate !== externalId),
+      isSubagent: stringOf(spawn.parent_thread_id) !== undefined,
       folder: stringOf(cwd),
       title: nameInIndex(this.file.path, externalId),
       createdAtMs: millisecondsOf(timestamp),

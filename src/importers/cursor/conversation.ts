@@ -68,6 +68,7 @@ export class ConversationTranslator extends Translator<Bubble> {
       externalId: id,
       source: "cursor",
       parentExternalId: parent,
+      isSubagent: parent !== undefined,
       folder: cwd,
       title: stringOf(header.name) ?? stringOf(data.name),
       createdAtMs: millisecondsOf(data.createdAt),

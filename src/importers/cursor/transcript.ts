@@ -54,6 +54,7 @@ class TranscriptTranslator extends Translator<JsonLine> {
       source: "cursor-agent",
       unlessFrom: "cursor",
       parentExternalId: basename(folder) === "subagents" && ID.test(parent) ? parent : undefined,
+      isSubagent: basename(folder) === "subagents",
     };
   }
 }

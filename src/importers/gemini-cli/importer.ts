@@ -7,6 +7,7 @@ import { headElements, readDocument, shapeOf } from "../documents.ts";
 import { type MessageEntry, messageEntry, resultEntry } from "../entry.ts";
 import type { Importer, ImportFile } from "../importer.ts";
 import { type DamagedLine, headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "../lines.ts";
+import { notYet } from "../message-event.ts";
 import { type SessionFacts, Translator } from "../translator.ts";
 import { derivedId, millisecondsOf, objectOf, objectsOf, saidOf, stringOf } from "../values.ts";
 import { messagesOf, thoughtPartsOf } from "./content.ts";
@@ -62,6 +63,11 @@ function isRecord(value: JsonValue): boolean {
   return type === "user" || type === "gemini" || BOOKKEEPING_TYPES.has(type);
 }
 
+function isContext({ type, content }: JsonObject): boolean {
+  const texts = typeof content === "string" ? [content] : objectsOf(content).map(({ text }) => text);
+  return type === "user" && texts.length > 0 && texts.every((text) => /^\s*<session_context>/.test(String(text)));
+}
+
 function isRecords(messages: JsonValue | undefined): boolean {
   return Array.isArray(messages) && messages.every(isRecord);
 }
@@ -82,6 +88,8 @@ class GeminiCliTranslator extends Translator<JsonLine> {
   readonly #recordIds = new Set<string>();
   /** All content that was added, both with and without the id of its record. */
   readonly #known = new Set<string>();
+  /** The state of the program, if the file has nothing else yet: a resumed session goes on in its first file. */
+  #opening: { id: string; record: JsonObject; line: number } | undefined;
   /** The newest record. */
   #open: { id: string; reply: object } | undefined;
 
@@ -95,7 +103,10 @@ class GeminiCliTranslator extends Translator<JsonLine> {
     else return `unknown record: ${Object.keys(record).slice(0, 5).join(", ")}`;
   }
 
-  protected override end(): void {
+  protected override end(isFinished: boolean): void {
+    if (this.#opening !== undefined && !isFinished) {
+      this.warn(this.#opening.line, notYet("nothing was said after it"));
+    }
     const root = this.branches()?.root.session;
     const title = stringOf(this.#about.summary);
     if (root !== undefined && title !== undefined) root.title ??= title;
@@ -120,6 +131,17 @@ class GeminiCliTranslator extends Translator<JsonLine> {
 
   #addRecord(id: string, record: JsonObject, line: number, isCheckpoint: boolean): void {
     if (BOOKKEEPING_TYPES.has(record.type)) return;
+    const opening = this.#opening;
+    this.#opening = undefined;
+    if (opening !== undefined && id !== opening.id) this.#add(opening.id, opening.record, opening.line, false);
+    else if (this.#recordIds.size === 0 && !isCheckpoint && isContext(record)) {
+      this.#opening = { id, record, line };
+      return;
+    }
+    this.#add(id, record, line, isCheckpoint);
+  }
+
+  #add(id: string, record: JsonObject, line: number, isCheckpoint: boolean): void {
     if (record.type !== "user" && record.type !== "gemini") {
       this.warn(line, `unknown type of record: ${JSON.stringify(record.type)}`);
       return;
@@ -204,6 +226,7 @@ class GeminiCliTranslator extends Translator<JsonLine> {
       externalId: parent === undefined ? name : `${parent}/${name}`,
       source: "gemini-cli",
       parentExternalId: parent,
+      isSubagent: parent !== undefined,
       folder: cwd,
       project: cwd === undefined ? projectAt(chats, directories) : undefined,
       title: stringOf(summary),

@@ -71,6 +71,7 @@ export class GooseTranslator extends Translator<GooseMessage> {
       externalId: stringOf(id) ?? (/^\d{8}_\d+$/.test(stem) ? stem : fileNameOf(this.file.path)),
       source: "goose",
       parentExternalId: stringOf(parent_session_id),
+      isSubagent: session_type === "sub_agent",
       folder: stringOf(working_dir),
       title: NO_TITLE.test(title) ? undefined : stringOf(title),
       metadata: saidOf({ cwd: working_dir, provider: provider_name, kind }),

@@ -37,6 +37,7 @@ export class SessionTranslator extends Translator<StoredMessage> {
       externalId: String(id),
       source: "opencode",
       parentExternalId: stringOf(parent_id) ?? stringOf(parentID),
+      isSubagent: stringOf(parent_id) !== undefined || stringOf(parentID) !== undefined,
       folder: stringOf(directory),
       title: stringOf(title),
       createdAtMs: millisecondsOf(time_created) ?? millisecondsOf(objectOf(time).created),

@@ -36,6 +36,7 @@ export class ThreadTranslator extends Translator<Element> {
       externalId: String(id),
       source: "zed",
       parentExternalId: stringOf(parent_id),
+      isSubagent: stringOf(parent_id) !== undefined,
       // Several folders are on lines.
       folder: stringOf(folder_paths)?.split("\n")[0] ?? stringOf(snapshot?.worktree_path),
       title: stringOf(summary),

@@ -280,3 +280,15 @@ test("the older kind, cut off in the middle, gives the messages before", async (
   expect(messagesIn(events).map(({ id }) => id)).toEqual(["u1", "g1"]);
   expect(warningsIn(events).map(([line]) => line)).toEqual([18]);
 });
+
+test("a recording that has only the state of the program gives nothing until something is said in it", async () => {
+  const start = { sessionId: "s", projectHash: "h", startTime: "2026-03-05T11:59:00Z", kind: "main" };
+  const context = { id: "c", type: "user", content: [{ text: "<session_context>\nGemini CLI\n</session_context>" }] };
+  const said = { id: "u", type: "user", content: [{ text: "tune the harp" }] };
+  expect(await eventsOfLines(geminiCli, [start, context])).toEqual([]);
+  const messages = messagesIn(await eventsOfLines(geminiCli, [start, context, said]));
+  expect(messages.map(({ id, parts }) => [id, parts![0]!.injected])).toEqual([
+    ["c", true],
+    ["u", undefined],
+  ]);
+});

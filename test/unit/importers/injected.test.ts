@@ -3,8 +3,8 @@ import { claudeCode } from "../../../src/importers/claude-code/importer.ts";
 import { codex } from "../../../src/importers/codex/importer.ts";
 import { geminiCli } from "../../../src/importers/gemini-cli/importer.ts";
 import { injected, markedParts } from "../../../src/importers/injected.ts";
-import { line, user } from "./claude-code/lines.ts";
-import { eventsOfLines, messagesIn, warningsIn } from "./read.ts";
+import { assistant, line, user } from "./claude-code/lines.ts";
+import { eventsOfLines, messagesIn, saidIn, warningsIn } from "./read.ts";
 
 const text = (words: string) => ({ type: "text" as const, text: words });
 
@@ -118,4 +118,17 @@ test("Gemini CLI: the context of a hook before the user's words", async () => {
 test("takes openings that nothing closes, in linear time", () => {
   const text = "<command-name><hook_context>".repeat(50_000);
   expect(markedParts([{ type: "text", text }])).toEqual([{ type: "text", text }]);
+});
+
+test("what an agent wrote to a subagent before its first reply is no word of the user", async () => {
+  const lines = [
+    user("u1", "Look for the leak.", { isSidechain: true, agentId: "a", sessionId: "s" }),
+    assistant("r1", "m1", [text("Found it.")], { isSidechain: true, agentId: "a", sessionId: "s" }),
+    user("u2", "Stop.", { isSidechain: true, agentId: "a", sessionId: "s" }),
+  ];
+  expect(saidIn(await eventsOfLines(claudeCode, lines))).toEqual([
+    "user: [Look for the leak.]",
+    "assistant: Found it.",
+    "user: Stop.",
+  ]);
 });
