@@ -132,7 +132,8 @@ export function openStore(path: string, options: OpenOptions = {}): Store {
         const embedder = embedderOf(database, given.embedder ?? hashingEmbedder);
         const { summarizer, tokenCounter, clock } = given;
         return new OpenedStore(database, {
-          embedder: calledBy(database, "the embedder", embedder),
+          // An import prepares messages in a thread only for the embedder that is the library's own.
+          embedder: embedder === hashingEmbedder ? embedder : calledBy(database, "the embedder", embedder),
           summarizer: summarizer ? calledBy(database, "the summarizer", summarizer) : extractiveSummarizer(),
           tokenCounter: tokenCounter
             ? checkedCounter(calledBy(database, "the token counter", tokenCounter))
@@ -402,7 +403,8 @@ export class OpenedStore implements Store {
   reembed(options: ReembedOptions): Promise<ReembedResult | ReembedEstimate>;
   async reembed(options: ReembedOptions): Promise<ReembedResult | ReembedEstimate> {
     const { similarityMin, signal, onProgress, dryRun, ...given } = parseOptions("reembed", REEMBED_OPTIONS(), options);
-    const embedder = calledBy(this.#database, "the embedder", given.embedder);
+    const embedder =
+      given.embedder === hashingEmbedder ? given.embedder : calledBy(this.#database, "the embedder", given.embedder);
     if (dryRun) return this.#database.read(() => reembedEstimate(this.#repositories, embedder));
     this.#database.refuseAtomic("reembed");
     this.#database.assertWritable("reembed");

@@ -141,5 +141,5 @@ console.log(store.resume("s").messages().length);`;
   await build({ entryPoints: [app], outfile, external, ...options });
   // The migrations are in the bundle. Nothing of the package is needed beside it.
   expect(execFileSync(process.execPath, [outfile], { cwd: project, encoding: "utf8" })).toBe("1\n");
-  expect(readFileSync(outfile, "utf8")).toContain("CREATE TABLE `messages`");
+  expect(readFileSync(outfile, "utf8")).toMatch(/CREATE TABLE \\?`messages\\?`/);
 });
