@@ -67,9 +67,9 @@ function pathsIn(events: readonly ImportEvent[]): Map<string, string[]> {
   return paths;
 }
 
-/** Returns a copy of a chat with Aider, whose last words wait until nobody has written for a while; other files as they are. */
+/** Returns a copy of Markdown that nobody has written for long, since its last words wait for that; other files as they are. */
 function quiet(path: string): string {
-  if (!basename(path).startsWith(".aider")) return path;
+  if (!path.endsWith(".md")) return path;
   const copy = join(temporaryFolder(), basename(path));
   copyFileSync(path, copy);
   utimesSync(copy, 0, 0);
