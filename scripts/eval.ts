@@ -6,6 +6,7 @@ import { evaluateEcho } from "./eval/echo.ts";
 import { evaluateEmbedders } from "./eval/embedders.ts";
 import { evaluateExperiment } from "./eval/experiment.ts";
 import { evaluateFacts } from "./eval/facts.ts";
+import { evaluateHandover } from "./eval/handover.ts";
 import { evaluateHub } from "./eval/hub.ts";
 import { evaluateImport } from "./eval/import.ts";
 import { evaluateLongMemEval } from "./eval/longmemeval.ts";
@@ -35,6 +36,7 @@ const EVALUATIONS: Record<string, (dataFolder: string, options: Options) => Prom
   embedders: evaluateEmbedders,
   experiment: evaluateExperiment,
   facts: evaluateFacts,
+  handover: evaluateHandover,
   hub: evaluateHub,
   import: evaluateImport,
   longmemeval: evaluateLongMemEval,
