@@ -2,7 +2,7 @@ import { compactionNote } from "../core/compaction.ts";
 import { isInjected } from "../core/injected.ts";
 import type { Message, Part, Role } from "../core/message.ts";
 import { cutLine, excerpt, oneLine, plainText } from "./lines.ts";
-import { sentencesOf } from "./sentences.ts";
+import { type Sentence as ProseSentence, sentencesOf } from "./sentences.ts";
 import { withoutHarness } from "./statements.ts";
 import { forEachWord, words } from "./words.ts";
 
@@ -52,9 +52,9 @@ export interface Told {
 
 /** If a message is longer, only its beginning and its end are read. Agents close long messages with what came out. */
 const READ_CHARS_MAX = 12_000;
-/** A sentence is cut to this many characters. */
-const USER_CHARS_MAX = 200;
-const AGENT_CHARS_MAX = 200;
+/** A sentence is cut to this many characters, or split into clauses where it has some. */
+const CHARS_MAX = 200;
+const CLAUSE_END = /(?<=;|；) +| +[—–] *(?!$)|(?<=,) +(?=(?:but|so|because|and then)\b)/;
 const SENTENCES_MAX = 60;
 /** A sentence of fewer words that tell something, such as "All tests:", needs its neighbors to be understood. */
 const WORDS_MIN = { user: 1, agent: 3 };
@@ -123,7 +123,7 @@ export class ToldReader {
     });
     if (!answers) return undefined;
     const sentences = Array.from(plainText(text).matchAll(COMMIT_LINE), ([, hash, subject]): Sentence => {
-      return { text: cutLine(`committed ${hash}: ${oneLine(subject!)}`, AGENT_CHARS_MAX), worth: 0, isCode: false };
+      return { text: cutLine(`committed ${hash}: ${oneLine(subject!)}`, CHARS_MAX), worth: 0, isCode: false };
     });
     return sentences.length === 0 ? undefined : { messageId, seq, by: "commit", sentences };
   }
@@ -142,7 +142,7 @@ function proseOf({ role, text, parts }: SaidMessage): string {
 
 function sentencesIn(prose: string, by: "user" | "agent"): Sentence[] {
   const found: Sentence[] = [];
-  for (const { text: written, kind } of sentencesOf(prose)) {
+  for (const { text: written, kind } of sentencesOf(prose).flatMap(clauses)) {
     if (found.length === SENTENCES_MAX) break;
     const isCode = kind === "code";
     if (by === "agent" && (isCode || kind === "heading" || BOLD_LINE.test(written))) continue;
@@ -157,9 +157,15 @@ function sentencesIn(prose: string, by: "user" | "agent"): Sentence[] {
       if (NAME.test(written)) worth += WORTH.name;
       if (ANNOUNCES.test(text) || kind === "row") worth += WORTH.announcing;
     } else if (isCode) worth += WORTH.code;
-    found.push({ text: cutLine(text, by === "user" ? USER_CHARS_MAX : AGENT_CHARS_MAX), worth, isCode });
+    found.push({ text: cutLine(text, CHARS_MAX), worth, isCode });
   }
   return found;
+}
+
+/** Splits a sentence that would be cut into its clauses, of which each tells something of its own. */
+function clauses({ text, kind }: ProseSentence): ProseSentence[] {
+  if (kind === "code" || text.length <= CHARS_MAX) return [{ text, kind }];
+  return text.split(CLAUSE_END).map((clause) => ({ text: clause, kind }));
 }
 
 function wordCountWithin(text: string, most: number): number {
@@ -171,7 +177,7 @@ const OF_USER = { first: 2.4, fall: 0.25, least: 0.6 };
 const OF_CLOSING = { first: 1.6, fall: 0.1, least: 0 };
 const OF_AGENT = { first: 0.7, fall: 0.1, least: 0 };
 const OF_SUMMARY = { first: 0.7, fall: 0, least: 0 };
-const OF_COMMIT = { first: 1.2, fall: 0, least: 0 };
+const OF_COMMIT = { first: 1.6, fall: 0, least: 0 };
 /** The first request started the work, and the second mostly says what is meant. */
 const FIRST_TURNS = { count: 2, worth: 0.5 };
 /** What is newest is worth so much more than what is oldest. */

@@ -31,6 +31,9 @@ const SPAN_STORY_SHARE = 0.3;
 /** A smaller digest would be mostly frame. */
 const DIGEST_TOKENS_MIN = 40;
 
+/** Fragments of code in fewer tokens help nobody, so a story that is not whole takes their room. */
+const DIGEST_BESIDE_STORY_MIN = 400;
+
 /**
  * The part of a context before the window, as XML. The texts in it are escaped.
  *
@@ -106,7 +109,9 @@ export function buildMemory(view: PreparedView, options: RenderOptions, window: 
   const kind = kindOf(view, tokenCounter);
   const isTold = kind === "talk" && view.themes.some(({ summaries }) => summaries.length > 0);
   const storyShare = kind === "span" ? SPAN_STORY_SHARE : 1;
-  const storyMax = Math.min(window.storyTokensMax, storyShare * window.memoryTokensMax - gapTokensMax(tokenCounter));
+  const roomForStory = storyShare * window.memoryTokensMax - gapTokensMax(tokenCounter);
+  const isAlone = kind === "work" && window.storyTokensMax + DIGEST_BESIDE_STORY_MIN > roomForStory;
+  const storyMax = isAlone ? roomForStory : Math.min(window.storyTokensMax, roomForStory);
   const story = options.story?.write(window.hidden, storyMax, { isTold });
   const besideStory = window.memoryTokensMax - (story?.tokenCount ?? 0);
   const lasting = lastingDigest(view, besideStory, options);
