@@ -74,7 +74,7 @@ export class HookLog {
   add(entry: LogEntry): void {
     try {
       if (!hasFolder(this.#path)) return;
-      // What is too long to be read is not of hooks, and its end may be no whole line.
+      // Hooks never write such a long log, and its last line may not be whole.
       if (byteLengthOf(this.#path) > HOOK_LOG_BYTES_MAX) this.#shorten();
       const descriptor = openRegular(this.#path, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT);
       try {

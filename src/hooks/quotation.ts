@@ -12,7 +12,7 @@ const LINE_CHARS_MAX = 400;
 
 /** The bytes of a token: four characters of English, three of code, or one or two characters of three bytes each. */
 const TOKEN_BYTES = 3.2;
-/** What an element costs beside its bytes, because its marks are tokens of one or two bytes. */
+/** An element costs so many tokens more than its bytes say, because its marks are tokens of one or two bytes. */
 const ELEMENT_TOKENS = 2.5;
 
 /** The element around a hook's answer. Importers recognize it, so that its content does not pass for the user's words. */

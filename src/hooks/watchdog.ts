@@ -8,7 +8,7 @@ import { type Worker as NodeWorker, SHARE_ENV, Worker } from "node:worker_thread
  */
 export function killAfter(ms: number, last?: { path: string; line: string }): NodeWorker {
   const workerData = { ms, ...last, appendMs: APPEND_MS_MAX };
-  // What the process preloads, the thread would wait for, and the process may be blocked by then.
+  // Without execArgv, the thread would wait for what the process preloads, and the process may be blocked by then.
   const worker = new Worker(CODE, { eval: true, env: SHARE_ENV, execArgv: [], workerData });
   worker.unref();
   worker.on("error", () => {}); // a machine without memory for a thread has only the timer

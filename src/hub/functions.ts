@@ -1,4 +1,4 @@
-/** Of 33 million blocks. The limit holds what a role takes and what it skips. */
+/** The most numbers that a role may take, of 33 million. Those that it skips count, too. */
 const BLOCKS_OF_ROLE_MAX = 2 ** 18;
 
 /** The functions run as the owner of the tables, for whom no policy holds. */

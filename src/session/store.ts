@@ -197,7 +197,7 @@ export interface Store {
   subject(handle: string, options?: SubjectOptions): SubjectPage;
 
   /**
-   * Returns what was worked on, decided and left open in a time, by subject, newest first. Every line is quoted from a message
+   * Returns what was done, decided and left open in a time, by project and session, newest first. Every line is quoted from a message
    * and names it. Sessions that go on are included.
    *
    * @throws {StoreError} `OPTION_INVALID`.

@@ -4,7 +4,7 @@ import { prepareView } from "../../src/context/layout/prepare.ts";
 import { renderContext } from "../../src/context/render.ts";
 import type { StoryWriter } from "../../src/context/result.ts";
 import type { KeptLine } from "../../src/context/story/noted-lines.ts";
-import { pathOfActions, rankedFiles, resultLines } from "../../src/context/story/noted-lines.ts";
+import { openErrors, pathOfActions, rankedFiles } from "../../src/context/story/noted-lines.ts";
 import { buildStory, type StoryLines, wholeTokens } from "../../src/context/story/story.ts";
 import type { NotedMessage } from "../../src/core/notes.ts";
 import { type Message, StoreError } from "../../src/index.ts";
@@ -46,7 +46,7 @@ function writerOf({ messages, view }: SessionModel): StoryWriter {
     return {
       kept: keptOf(notes, messages),
       told: toldIn(told.flatMap((message) => reader.of(message) ?? [])),
-      errors: resultLines(notes).errors,
+      errors: openErrors(notes),
       actions: pathOfActions(notes),
       files: rankedFiles(notes),
     };

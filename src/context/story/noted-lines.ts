@@ -47,30 +47,25 @@ export function saidLines(notes: readonly Noted<"said">[]): Record<"asked" | "ru
 }
 
 /**
- * Returns errors, and outcomes such as counts of failed tests, both newest first. Only the last result of each action counts, so a
- * success removes an earlier error of the same action.
+ * Returns errors, newest first. Only the last result of each action counts, so a success removes an earlier error of the same action.
  *
  * @param isMendedBy  Returns true if a success of another action removes an error, too.
  */
-export function resultLines(
+export function openErrors(
   notes: readonly Noted<"results">[],
   isMendedBy: (failed: string, succeeded: string) => boolean = () => false,
-): Record<"errors" | "outcomes", NotedLine[]> {
-  const last = new Map<string, { isError: boolean; line: NotedLine }>();
+): NotedLine[] {
+  const last = new Map<string, NotedLine>();
   for (const { messageId, seq, results } of notes) {
     for (const { did, outcome, line } of results) {
       if (outcome === "unknown") continue;
       last.delete(did); // the newest goes to the end of the map
       if (outcome === "ok") {
-        for (const [other, { isError }] of last) if (isError && isMendedBy(other, did)) last.delete(other);
-      }
-      if (line === undefined) continue;
-      last.set(did, { isError: outcome === "failed", line: { text: `${did}: ${line}`, messageId, seq } });
+        for (const other of last.keys()) if (isMendedBy(other, did)) last.delete(other);
+      } else if (line !== undefined) last.set(did, { text: `${did}: ${line}`, messageId, seq });
     }
   }
-  const newest = [...last.values()].reverse();
-  const linesOf = (wanted: boolean) => newest.flatMap(({ isError, line }) => (isError === wanted ? [line] : []));
-  return { errors: linesOf(true), outcomes: linesOf(false) };
+  return [...last.values()].reverse();
 }
 
 /** Returns the actions, newest first. An action repeated in a row counts as one. */

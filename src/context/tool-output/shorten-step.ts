@@ -9,7 +9,7 @@ import { shorten } from "./shorten.ts";
 /** Fewest characters of a shortened text, marker included: about one line of head and one of tail. */
 const CHARS_MIN = 240;
 
-/** The same in a step that would not fit otherwise. */
+/** Fewest characters of a text in a step that would not fit otherwise. */
 const CHARS_LEAST = 60;
 
 /** If a limit was too high, the next limit is at most this share of it. */

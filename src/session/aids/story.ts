@@ -1,6 +1,6 @@
 import type { BlockCache, BlockedMessage } from "../../context/digest/blocks.ts";
 import type { StoryWriter } from "../../context/result.ts";
-import { pathOfActions, rankedFiles, resultLines } from "../../context/story/noted-lines.ts";
+import { openErrors, pathOfActions, rankedFiles } from "../../context/story/noted-lines.ts";
 import { buildStory, type StoryLines, wholeTokens } from "../../context/story/story.ts";
 import type { Message } from "../../core/message.ts";
 import type { NotedMessage } from "../../core/notes.ts";
@@ -144,7 +144,7 @@ export function storyWriter(cold: ColdNotes, tokenCounter: TokenCounter, blocks:
     return {
       kept,
       told: stillTold(toldIn([...cold.told, ...toldBy(hidden)]), said),
-      errors: resultLines(notes).errors,
+      errors: openErrors(notes),
       actions: pathOfActions(notes),
       files: rankedFiles(notes),
     };

@@ -1,4 +1,4 @@
-import { rankedFiles, resultLines, saidLines } from "../../context/story/noted-lines.ts";
+import { openErrors, rankedFiles, saidLines } from "../../context/story/noted-lines.ts";
 import type { ActionKind } from "../../core/action.ts";
 import type { Role } from "../../core/message.ts";
 import { isPath } from "../../core/project.ts";
@@ -114,7 +114,7 @@ export function openEndsIn(messages: readonly NotableMessage[]): OpenEnd[] {
   const lineOf = sourcesIn(ending);
   const reader = new NoteReader();
   const acted = ending.map((message) => ({ messageId: message.id, seq: message.seq, ...reader.doneIn(message) }));
-  const ends: OpenEnd[] = resultLines(acted, isMendedBy).errors.map((error) => ({
+  const ends: OpenEnd[] = openErrors(acted, isMendedBy).map((error) => ({
     kind: "error",
     ...lineOf(error),
     by: "tool",

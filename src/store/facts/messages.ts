@@ -196,8 +196,6 @@ export class MessageRepository extends PathReader {
   /** What users and models said in some steps, in order. */
   readonly notableOf = this.statement<[stepIds: string], SelectedMessage>`
     SELECT ${MESSAGE.of("m")} ${STEPS} WHERE m.role NOT IN ('system', 'tool') ORDER BY m.seq`.map(notableMessage).allOf;
-  readonly #upTo = this.statement<[sessionId: string, seqLast: number], SelectedMessage>`
-    SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq <= ? ORDER BY seq DESC LIMIT 1`;
   readonly #seal = this.sealing(messages);
   readonly #setPinned = this.statement<[pinned: number, id: number]>`UPDATE messages SET pinned = ? WHERE id = ?`.run;
   /** The session and the step of a message. Its content may be damaged. */
@@ -529,19 +527,6 @@ export class MessageRepository extends PathReader {
       return inPlace([sessionId, seqFirst, seqLast], found.reverse()).reverse();
     });
     return rows.reverse().map(notableMessage);
-  }
-
-  /** Returns the seqs of the user messages that began the newest `limit` turns before `seqEnd`, newest first. */
-  turnsBefore(sessionId: string, seqEnd: number, limit: number): number[] {
-    const seqs: number[] = [];
-    const read = (piece: Piece) => this.#upTo.get(piece.sessionId, piece.seqLast);
-    for (let seq = seqEnd; seqs.length < limit; ) {
-      const before = this.paths.newest(sessionId, read, seq - 1);
-      seq = before?.turnSeq ?? -1;
-      if (seq < 0) break;
-      seqs.push(seq);
-    }
-    return seqs;
   }
 
   /** In order of seq. Unknown ids are left out. */

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import {
   type KeptLine,
+  openErrors,
   pathOfActions,
   rankedFiles,
-  resultLines,
   saidLines,
 } from "../../../../src/context/story/noted-lines.ts";
 import { buildStory, type StoryLines, storyTokensMax } from "../../../../src/context/story/story.ts";
@@ -43,17 +43,16 @@ test("the first request comes first, then the newest", () => {
 
 test("an error is open until the same action succeeds", () => {
   const failing = [ends(1, "go test", "failed", "FAIL shop"), ends(3, "go vet", "failed", "FAIL vet")];
-  expect(textsOf(resultLines(failing).errors)).toEqual(["go vet: FAIL vet", "go test: FAIL shop"]);
-  expect(textsOf(resultLines([...failing, ends(5, "go test", "unknown")]).errors)).toHaveLength(2);
+  expect(textsOf(openErrors(failing))).toEqual(["go vet: FAIL vet", "go test: FAIL shop"]);
+  expect(textsOf(openErrors([...failing, ends(5, "go test", "unknown")]))).toHaveLength(2);
   const mended = [...failing, ends(5, "go test", "ok", "9 tests passed"), ends(7, "go vet", "ok")];
-  expect(resultLines(mended).errors).toEqual([]);
-  expect(textsOf(resultLines(mended).outcomes)).toEqual(["go test: 9 tests passed"]);
+  expect(openErrors(mended)).toEqual([]);
 });
 
 test("an error is over when another action has mended it", () => {
   const failing = [ends(1, "npm test lock", "failed", "FAIL"), ends(3, "npm run", "failed", "FAIL")];
   const errorsAfter = (did: string, outcome: ActionOutcome) =>
-    textsOf(resultLines([...failing, ends(5, did, outcome)], (failed, ok) => failed.startsWith(ok)).errors);
+    textsOf(openErrors([...failing, ends(5, did, outcome)], (failed, ok) => failed.startsWith(ok)));
   expect(errorsAfter("npm test", "ok")).toEqual(["npm run: FAIL"]);
   expect(errorsAfter("npm test", "unknown")).toHaveLength(2);
   expect(errorsAfter("npm run lint", "ok")).toHaveLength(2);
