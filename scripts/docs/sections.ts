@@ -56,6 +56,7 @@ export const ERROR_EXAMPLES: { [C in ErrorCode]: ErrorDetails[C] } = {
   PACKAGE_MISSING: { package: "pg", user: "The hub" },
   ID_TAKEN: { sessionId: "support-42", what: "message 12", holder: "support-43" },
   SESSION_DIVERGED: { sessionId: "support-42", what: "message 12" },
+  FORGOTTEN_ON_HUB: { sessionId: "support-42", messageCount: 2 },
   SESSION_FORGOTTEN: { sessionId: "support-42" },
   ROWS_INVALID: { path: "moved.rows", reason: "it is cut off: its last line is missing" },
 };

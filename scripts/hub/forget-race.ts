@@ -33,7 +33,7 @@ export interface ForgetRaceFigures {
 export async function forgetAgainstPushes(url: string, rounds: number): Promise<ForgetRaceFigures> {
   const figures = { rounds, sentFirst: 0, tooLate: 0, rowsLeft: 0, wordsLeft: 0, wordsInStores: 0 };
   const hubs = [await openHub(url), await openHub(url)] as const;
-  const projects = { projects: [PROJECT] };
+  const projects = { projects: [PROJECT], forgotten: "forget" } as const;
   try {
     for (let round = 0; round < rounds; round++) {
       const folder = mkdtempSync(join(tmpdir(), "coppice-forget-race-"));

@@ -369,7 +369,7 @@ class World {
 
   async #push(model: FileModel & { storeId: string }, store: Store, hub: Hub): Promise<void> {
     for (const id of model.untold) await this.#tell(model, id);
-    const report = await hub.push(store, { projects: [this.#project] });
+    const report = await hub.push(store, { projects: [this.#project], forgotten: "forget" });
     await this.#untell(model);
     for (const id of [...model.sessions.keys()]) {
       const outcome = (["gone", "expired", "moved", "behind", "diverged"] as const).find((name) =>
@@ -460,8 +460,8 @@ class World {
     const other = this.#open(model.path);
     try {
       const reports = await Promise.all([
-        this.#hubs[0].push(model.store, { projects: [this.#project] }),
-        this.#hubs[1].push(other, { projects: [this.#project] }),
+        this.#hubs[0].push(model.store, { projects: [this.#project], forgotten: "forget" }),
+        this.#hubs[1].push(other, { projects: [this.#project], forgotten: "forget" }),
       ]);
       for (const id of model.untold) await this.#tell(model, id);
       await this.#untell(model);
@@ -481,7 +481,7 @@ class World {
     const own = model.sessions.get(id);
     const known = [...model.sessions.keys()];
     try {
-      const pulled = await this.#hubs[0].pull(model.store, id, options);
+      const pulled = await this.#hubs[0].pull(model.store, id, { ...options, forget: true });
       this.#count(`pull ${pulled.outcome}${pulled.forkId === null ? "" : " with fork"}`);
       model.seen.set(id, there.state);
       if (options.take) there.holder = model.storeId;
@@ -589,8 +589,8 @@ class World {
     if (taker.sessions.has(id) || there.holder !== pusher.storeId || pusher.untold.size > 0 || !pusher.sessions.has(id))
       return;
     const [pulled, pushed] = await Promise.allSettled([
-      this.#hubs[1].pull(taker.store, id, { take: true }),
-      this.#hubs[0].push(pusher.store, { projects: [this.#project] }),
+      this.#hubs[1].pull(taker.store, id, { take: true, forget: true }),
+      this.#hubs[0].push(pusher.store, { projects: [this.#project], forgotten: "forget" }),
     ]);
     if (pushed.status === "rejected") throw pushed.reason;
     const outcomeOf = (name: string): string =>

@@ -17,6 +17,9 @@ export async function storedRemote(store: Store): Promise<Remote> {
 /** Says of each session that was not sent why, and what to do. */
 const UNSENT = {
   gone: "was forgotten on the hub, and now here, too",
+  kept:
+    "began here, and the hub has forgotten it, or messages of it: it is kept, and not sent until you choose by " +
+    "`coppice hub push <session> --forgotten keep`, `forget` or `send`",
   expired: "is kept by the hub no longer; it stays here",
   moved: "was taken by another store: go on there",
   behind: "is newer on the hub, because a copy of this file pushed it: pull it, and go on",

@@ -32,6 +32,8 @@ export interface Own {
   summaryCount: number;
   /** Messages on the hub that were forgotten in this store. */
   forgottenIds: number[];
+  /** How many messages of this store were forgotten on the hub. */
+  forgottenThereCount: number;
 }
 
 /**
@@ -96,11 +98,10 @@ export function ownOf({ repositories }: OpenedStore, sessionId: string, onHub: S
   for (const fact of sessionRows(repositories, sessionId, null, WITHOUT_PATH)) {
     if (fact.table === "entries" || fact.table === "items" || fact.table === "summaries") facts.push(fact);
   }
-  const unknown = repositories.pushedRows.places({ id: sessionId }).filter(({ id, digest }) => {
-    // The store that pushed last knows nothing of what was forgotten elsewhere under another key.
-    const isForgotten = forgottenThere.has(id, digest) ?? onHub.forgottenIds.has(id);
-    return !isForgotten && !digests.get(id)?.equals(digest);
-  });
+  const places = repositories.pushedRows.places({ id: sessionId });
+  const missing = places.filter(({ id, digest }) => !digests.get(id)?.equals(digest));
+  // The store that pushed last knows nothing of what was forgotten elsewhere under another key.
+  const unknown = missing.filter(({ id, digest }) => !(forgottenThere.has(id, digest) ?? onHub.forgottenIds.has(id)));
   const named = namedAsForgotten(repositories, sessionId, unknown);
   const messages = new Map<string, MessagePlace[]>();
   for (const place of unknown) {
@@ -114,6 +115,7 @@ export function ownOf({ repositories }: OpenedStore, sessionId: string, onHub: S
     items: facts.flatMap((fact) => (fact.table === "items" && !onHubIds.items.has(nameOf(fact.row)) ? fact.row : [])),
     summaryCount: facts.filter(({ table, row }) => table === "summaries" && !onHubIds.summaries.has(row.id)).length,
     forgottenIds: [...digests].flatMap(([id, digest]) => (forgottenHere.has(id, digest) ? id : [])),
+    forgottenThereCount: missing.length - unknown.length,
   };
 }
 

@@ -1,14 +1,18 @@
+import { randomUUID } from "node:crypto";
 import type { PoolClient } from "pg";
 import { StoreError } from "../core/errors.ts";
 import { baseNameOf } from "../core/project.ts";
 import { internalsOf } from "../session/opened-store.ts";
 import type { Store } from "../session/store.ts";
 import {
+  beganHere,
+  type HubNotes,
   hubNameOf,
   hubNotesOf,
   keepNotes,
   type NotedSession,
   notedSessions,
+  noteOnHub,
   projectNotesOf,
   type Repositories,
   setCopy,
@@ -45,6 +49,12 @@ export interface PushOptions {
    * it with `fork`, and what comes later goes into the same one. False by default: then it stays in this store.
    */
   fork?: boolean;
+  /**
+   * What becomes of sessions that began in this store and were forgotten on the hub, or messages of them. By default they are kept,
+   * and `kept` in the report names them each time. `keep`: they are kept, and named no more. `forget`: they are forgotten here, too.
+   * `send`: they go to the hub again, as sessions of their own. Copies of other stores' sessions are always forgotten.
+   */
+  forgotten?: "keep" | "forget" | "send";
   signal?: AbortSignal;
   /** Called after each session. */
   onProgress?: (progress: PushProgress) => void;
@@ -56,8 +66,10 @@ export interface PushReport {
   sessionCount: number;
   /** Messages that the hub has now and did not have before. */
   messageCount: number;
-  /** Sessions that were forgotten on the hub. They are now forgotten here, too. */
+  /** Sessions that were forgotten on the hub, and now here, too. */
   gone: string[];
+  /** Sessions that began here, and were forgotten on the hub, or messages of them. They are kept, and not sent: see `forgotten`. */
+  kept: string[];
   /** Sessions that have expired on the hub. They stay here. */
   expired: string[];
   /** Sessions that another store has taken. */
@@ -114,7 +126,8 @@ export interface Hub {
    * Takes a session of the hub into a store, with all its ids, so that contexts are the same there. Without `take` it is a copy:
    * the store may not push it. With `take`, the store that had it before may not push it any more.
    *
-   * @throws {StoreError} `SESSION_NOT_FOUND`; `SESSION_DIVERGED` if the store has what the hub lacks, unless `fork` is set; `ID_TAKEN`,
+   * @throws {StoreError} `SESSION_NOT_FOUND`; `SESSION_DIVERGED` if the store has what the hub lacks, unless `fork` is set;
+   *   `FORGOTTEN_ON_HUB` if the hub has forgotten messages of a session that began here, unless `forget` is set; `ID_TAKEN`,
    *   `EMBEDDER_MISMATCH`, `SESSION_FORGOTTEN`, `STORE_READONLY`, `HUB_UNREACHABLE`, `HUB_REFUSED`. Then nothing was written.
    */
   pull(store: Store, sessionId: string, options?: PullOptions): Promise<PulledSession>;
@@ -184,13 +197,13 @@ class OpenedHub implements Hub {
   }
 
   async push(store: Store, options: PushOptions): Promise<PushReport> {
-    const { sessions, projects = [], team, fork = false, signal, onProgress } = options;
+    const { sessions, projects = [], team, fork = false, forgotten, signal, onProgress } = options;
     const { repositories } = internalsOf(store);
     const storeId = storeIdOf(repositories);
     if (storeId === null) throw new StoreError("STORE_READONLY", { path: store.path, operation: "push" });
     const report: PushReport = {
       ...{ sessionCount: 0, messageCount: 0 },
-      ...{ gone: [], expired: [], moved: [], forked: [], behind: [], diverged: [] },
+      ...{ gone: [], kept: [], expired: [], moved: [], forked: [], behind: [], diverged: [] },
     };
     await this.#forget(repositories, storeId, { projects, team, signal });
     const chosen = sessionsToPush(store, sessions, projects);
@@ -200,7 +213,12 @@ class OpenedHub implements Hub {
         this.#connection.transaction((client) => placeOfProject(this.#connection, client, project, team), signal);
       return places.get(project) ?? places.set(project, finding()).get(project)!;
     };
-    const nameOf = (project: string | null | undefined): string => (project ? hubNameOf(repositories, project) : "");
+    const placeNameOf = (project: string | null | undefined): string =>
+      project ? hubNameOf(repositories, project) : "";
+    const nameOf = (id: string): PushedName => {
+      const { origin = storeId } = repositories.database.read(() => hubNotesOf(repositories, id));
+      return { id, origin, storeId };
+    };
     let doneCount = 0;
     let refused: StoreError | undefined;
     const forgetHere = (id: string, options?: { messageIds: readonly number[] }): boolean => {
@@ -213,40 +231,59 @@ class OpenedHub implements Hub {
         return false;
       }
     };
+    /** True if what the hub has forgotten of a session goes here, too. */
+    const mayForget = (id: string): boolean =>
+      forgotten === "forget" || !repositories.database.read(() => beganHere(repositories, id));
     /** Pulls what a copy of this file has pushed, so that the next push can delete on the hub what was forgotten here. */
     const catchUp = async ({ id, origin }: PushedName): Promise<boolean> => {
-      const project = nameOf(repositories.sessions.byId(id)?.project);
+      const project = placeNameOf(repositories.sessions.byId(id)?.project);
       try {
-        await pullSession(this.#connection, internalsOf(store), id, { origin, project, ...(signal && { signal }) });
+        const pulling = { origin, project, forget: mayForget(id), ...(signal && { signal }) };
+        await pullSession(this.#connection, internalsOf(store), id, pulling);
         return true;
       } catch (error) {
         if (!StoreError.is(error) || error.code.startsWith("HUB_")) throw error;
         return false; // it stays behind, and the person's pull says why
       }
     };
+    const send = (place: HubPlace, name: PushedName): Promise<PushedSession> =>
+      pushSession(this.#connection, repositories, place, name, signal);
+    /** Sends a session again, as if it had begun in a store that the hub does not know. Nobody can take back what it has forgotten. */
+    const sendAnew = async (place: HubPlace, name: PushedName, isHolder: boolean): Promise<PushedSession> => {
+      const terms = { createdAtMs: undefined, isShared: false };
+      if (isHolder) await forgetOnHub(this.#connection, place, name, terms, signal);
+      const origin = randomUUID();
+      const nothing = { isCopy: undefined, seen: undefined, agreed: undefined, forkId: undefined };
+      repositories.database.write("push", () => noteOnHub(repositories, name.id, { ...nothing, origin, isOwn: true }));
+      return send(place, { ...name, origin });
+    };
     const pushOne = async (place: HubPlace, name: PushedName): Promise<PushedSession> => {
       const { id } = name;
-      let pushed = await pushSession(this.#connection, repositories, place, name, signal);
-      if (pushed.forgottenIds.length > 0) {
-        const isForgotten = forgetHere(id, { messageIds: pushed.forgottenIds });
-        if (isForgotten) pushed = await pushSession(this.#connection, repositories, place, name, signal);
+      let pushed = await send(place, name);
+      if (pushed.forgottenIds.length > 0 && mayForget(id)) {
+        if (forgetHere(id, { messageIds: pushed.forgottenIds })) pushed = await send(place, name);
       }
-      if (pushed.mustForget && (await catchUp(name))) {
-        pushed = await pushSession(this.#connection, repositories, place, name, signal);
+      if (pushed.mustForget && (await catchUp(name))) pushed = await send(place, name);
+      let isKept = hasForgotten(pushed) && !mayForget(id);
+      if (isKept && forgotten === "send") {
+        pushed = await sendAnew(place, name, pushed.outcome !== "moved");
+        isKept = hasForgotten(pushed);
       }
-      if (pushed.outcome === "gone") forgetHere(id);
+      if (noteForgotten(repositories, id, isKept, forgotten === "keep") === "asked") addTo(report, id, "kept");
+      if (pushed.outcome === "gone" && !isKept) forgetHere(id);
       else if (pushed.outcome === "moved") setCopy(repositories, id, true);
       else if (pushed.outcome === "pushed" || pushed.outcome === "unchanged") setCopy(repositories, id, false);
-      addTo(report, id, pushed.outcome);
+      if (pushed.outcome !== "gone" || !isKept) addTo(report, id, pushed.outcome);
       report.messageCount += pushed.messageCount;
-      return pushed;
+      return isKept ? { ...pushed, hasUnsent: false } : pushed; // what is kept goes nowhere
     };
     const takeOut = async (place: HubPlace, { id, origin }: PushedName): Promise<string | null> => {
       const { forkId } = repositories.database.read(() => hubNotesOf(repositories, id));
-      // If the hub has forgotten the fork, it goes here, too, before it gets anything new.
-      if (forkId !== undefined) await pushOne(place, { id: forkId, origin: storeId, storeId });
+      // If the hub has forgotten the fork, the person decides before it gets anything new.
+      if (forkId !== undefined) await pushOne(place, nameOf(forkId));
       try {
-        return await takeOutUnsent(this.#connection, internalsOf(store), { ...place, origin }, id, signal);
+        const pulling = { forget: mayForget(id), ...(signal && { signal }) };
+        return await takeOutUnsent(this.#connection, internalsOf(store), { ...place, origin }, id, pulling);
       } catch (error) {
         if (!StoreError.is(error) || error.code.startsWith("HUB_")) throw error;
         refused ??= error;
@@ -254,13 +291,12 @@ class OpenedHub implements Hub {
       }
     };
     for (const { id, project } of chosen) {
-      const { origin = storeId } = repositories.database.read(() => hubNotesOf(repositories, id));
-      const name = { id, origin, storeId };
-      const place = await placeOf(nameOf(project));
+      const name = nameOf(id);
+      const place = await placeOf(placeNameOf(project));
       const { messageCount, hasUnsent } = await pushOne(place, name);
       const forkId = fork && hasUnsent ? await takeOut(place, name) : null;
       if (forkId !== null) {
-        const sent = await pushOne(place, { id: forkId, origin: storeId, storeId });
+        const sent = await pushOne(place, nameOf(forkId));
         // A transcript is imported again when it grows. The fork knows most of it.
         if (sent.messageCount > 0) report.forked.push({ sessionId: id, forkId });
       }
@@ -355,7 +391,25 @@ function forgetUnlessGone(store: Store, sessionId: string, options?: { messageId
   }
 }
 
-function addTo(report: PushReport, sessionId: string, outcome: PushOutcome): void {
+function hasForgotten({ outcome, forgottenIds }: PushedSession): boolean {
+  return outcome === "gone" || forgottenIds.length > 0;
+}
+
+/** Notes whether the hub has forgotten what is kept of a session here. */
+function noteForgotten(
+  repositories: Repositories,
+  sessionId: string,
+  isForgotten: boolean,
+  isDecided: boolean,
+): HubNotes["forgotten"] {
+  const { database } = repositories;
+  const known = database.read(() => hubNotesOf(repositories, sessionId)).forgotten;
+  const forgotten = isForgotten ? (isDecided ? "kept" : (known ?? "asked")) : undefined;
+  if (forgotten !== known) database.write("push", () => noteOnHub(repositories, sessionId, { forgotten }));
+  return forgotten;
+}
+
+function addTo(report: PushReport, sessionId: string, outcome: PushOutcome | "kept"): void {
   if (outcome === "pushed") report.sessionCount += 1;
   else if (outcome !== "unchanged" && !report[outcome].includes(sessionId)) report[outcome].push(sessionId);
 }

@@ -5,6 +5,7 @@ import { WRITE_TERMS } from "../session/moving/moved-rows.ts";
 import type { OpenedStore } from "../session/opened-store.ts";
 import {
   agreedOn,
+  beganHere,
   blockOf,
   type Changeable,
   changeableIn,
@@ -26,7 +27,7 @@ import {
   type WrittenSession,
 } from "../store/index.ts";
 import type { HubConnection } from "./connection.ts";
-import { hasSaidMore, ownOf, writeForked } from "./fork.ts";
+import { hasSaidMore, type Own, ownOf, writeForked } from "./fork.ts";
 import { grantedBlock, isInOwnBlock, leaveSharedBlock } from "./id-block.ts";
 import { OwnPlaces } from "./own-places.ts";
 import { type SessionKey, updateSession } from "./places.ts";
@@ -45,6 +46,8 @@ export interface PullOptions {
   project?: string;
   /** The store in which it began, as in `hub.sessions()`. By default that of the session with this id in the store. */
   origin?: string;
+  /** True to forget messages of a session that began in this store, because they were forgotten on the hub. By default it is refused. */
+  forget?: boolean;
   signal?: AbortSignal;
 }
 
@@ -90,7 +93,7 @@ export async function pullSession(
   hub: HubConnection,
   store: OpenedStore,
   sessionId: string,
-  { take = false, fork = false, project, origin, of, signal }: PullOptions & { of?: SessionOrigin },
+  { take = false, fork = false, forget = false, project, origin, of, signal }: PullOptions & { of?: SessionOrigin },
 ): Promise<PulledSession> {
   const { repositories } = store;
   const storeId = storeIdOf(repositories);
@@ -104,9 +107,10 @@ export async function pullSession(
   let forgottenCount = 0;
   /** Undefined if the store has to ask for a block of ids first. */
   const pull = async (client: PoolClient, spool: Spool): Promise<boolean | undefined> => {
-    const ownOrigin = repositories.database.read(() => {
+    const { ownOrigin, isOwn } = repositories.database.read(() => {
       const isHere = repositories.sessions.byId(sessionId) !== undefined;
-      return isHere ? (hubNotesOf(repositories, sessionId).origin ?? storeId) : undefined;
+      const ownOrigin = isHere ? (hubNotesOf(repositories, sessionId).origin ?? storeId) : undefined;
+      return { ownOrigin, isOwn: isHere && beganHere(repositories, sessionId) };
     });
     const row = await findSession(client, sessionId, {
       project,
@@ -123,11 +127,15 @@ export async function pullSession(
     await client.query(`SET LOCAL idle_in_transaction_session_timeout = ${WRITING_MS_MAX}`);
     const isHolder = row.holder === storeId;
     const ownProject = repositories.database.read(() => projectOnHub(repositories, row.project)) || undefined;
-    const notes = { origin: row.origin === storeId ? undefined : row.origin, isCopy: !isHolder || undefined };
+    const notes: HubNoteChanges = {
+      origin: row.origin === storeId ? undefined : row.origin,
+      isOwn: isOwn || undefined, // whatever the hub says
+      isCopy: !isHolder || undefined,
+    };
     const when = of !== undefined && !isHolder ? "always" : fork ? "if both have gone on" : "never";
     const written = writtenIn(store, sessionId, onHub, {
       row,
-      terms: { ...(terms ?? WRITE_TERMS), project: ownProject },
+      terms: { ...(terms ?? WRITE_TERMS), project: ownProject, keepsMessages: isOwn && !forget },
       fork: when,
       notes,
     });
@@ -183,9 +191,9 @@ export async function takeOutUnsent(
   store: OpenedStore,
   of: SessionOrigin,
   sessionId: string,
-  signal: AbortSignal | undefined,
+  options: Pick<PullOptions, "forget" | "signal">,
 ): Promise<string | null> {
-  const { forkId } = await pullSession(hub, store, sessionId, { of, ...(signal && { signal }) });
+  const { forkId } = await pullSession(hub, store, sessionId, { of, ...options });
   return forkId;
 }
 
@@ -321,9 +329,15 @@ function writtenOrForked(
   onHub: SessionOnHub,
   { row: { newestId }, terms, fork }: { row: HubRow; terms: WriteRowsTerms; fork: ForkWhen },
 ): WrittenIn {
+  const ownIn = (): Own => {
+    const own = ownOf(store, sessionId, onHub);
+    const messageCount = own.forgottenThereCount;
+    if (terms.keepsMessages && messageCount > 0) throw new StoreError("FORGOTTEN_ON_HUB", { sessionId, messageCount });
+    return own;
+  };
   if (fork === "always") {
     const { forkId: known } = hubNotesOf(store.repositories, sessionId);
-    const own = ownOf(store, sessionId, onHub);
+    const own = ownIn();
     const written = writeForked(store, sessionId, onHub, own, terms, { newestId, known });
     if (written.forkId !== null) noteOnHub(store.repositories, sessionId, { forkId: written.forkId });
     return written;
@@ -332,7 +346,7 @@ function writtenOrForked(
     return { ...store.writeRows(onHub.rows(), terms), forkId: null };
   } catch (error) {
     if (!StoreError.is(error, "SESSION_DIVERGED")) throw error;
-    const own = ownOf(store, sessionId, onHub);
+    const own = ownIn();
     if (fork === "never" && hasSaidMore(own)) throw error;
     return writeForked(store, sessionId, onHub, own, terms, { newestId });
   }

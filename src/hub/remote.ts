@@ -1,6 +1,6 @@
 import { internalsOf } from "../session/opened-store.ts";
 import type { Store } from "../session/store.ts";
-import { hubNameOf, movable, projectNotesOf, REMOTE } from "../store/index.ts";
+import { hubNameOf, movable, projectNotesOf, REMOTE, undecidedSessions } from "../store/index.ts";
 import { hubAddressOf } from "./address.ts";
 
 /** The hub of a store, and what of the store may leave the machine. */
@@ -44,6 +44,12 @@ export function removeRemote(store: Store): void {
 export function namesOnHub(store: Store): ReadonlyMap<string, string> {
   const { repositories } = internalsOf(store);
   return repositories.database.read(() => projectNotesOf(repositories).onHub);
+}
+
+/** Returns the sessions that began here, that the hub has forgotten, and that are kept until `push` is told what becomes of them. */
+export function forgottenOnHub(store: Store): string[] {
+  const { repositories } = internalsOf(store);
+  return repositories.database.read(() => undecidedSessions(repositories));
 }
 
 /**

@@ -3,6 +3,7 @@ export { changeExclusions, exclusionsOf } from "./changes/exclusions.ts";
 export { erase, type ForgetReport, forget, restoreForgotten } from "./changes/forget.ts";
 export { fork } from "./changes/fork.ts";
 export {
+  beganHere,
   type HubNoteChanges,
   type HubNotes,
   hubNotesOf,
@@ -12,6 +13,7 @@ export {
   noteOnHub,
   setCopy,
   takeForgottenCopy,
+  undecidedSessions,
 } from "./changes/hub-notes.ts";
 export { freeIdBlock, idBlockOf, needsIdBlock, storeIdOf, takeIdBlock } from "./changes/id-blocks.ts";
 export {

@@ -47,7 +47,7 @@ test("an administrator sets the hub up, and a colleague names it and pushes", as
 
   const remote = { url, projects: ["web"], team: null };
   expect(await value("hub", "add", url, "--project", "web")).toEqual({ ...remote, problem: null });
-  expect(await value("hub")).toEqual(remote);
+  expect(await value("hub")).toEqual({ ...remote, forgotten: [] });
   expect(await value("hub", "add", url, "--team", "test")).toMatchObject({ ...remote, team: "test" });
   expect(await value("hub", "add", url, "--project", "web")).toMatchObject({ ...remote, team: "test" });
   expect(await value("hub", "push", "--dry-run")).toEqual({ sessions: ["one"] });

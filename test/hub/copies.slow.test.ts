@@ -14,6 +14,7 @@ import { temporaryStore } from "../support/temporary-store.ts";
 // Copies of two kinds: what was pulled from a hub, and a copy of a store's file.
 
 const WEB = { projects: ["web"] };
+const FORGETTING = { ...WEB, forgotten: "forget" } as const;
 
 function titleOf(store: Store, id: string): string | null {
   return store.resume(id).info().title;
@@ -38,7 +39,7 @@ test.each(["before", "after"])(
     const copied = await copy();
     if (when === "after") await hub.push(copied, WEB);
     store.forget("s", { messageIds: [said[1]!.messageId, said[3]!.messageId] });
-    for (const one of [store, copied, store, copied]) await hub.push(one, WEB);
+    for (const one of [store, copied, store, copied]) await hub.push(one, FORGETTING);
     const textsIn = (one: Store) => textsOf(one.resume("s"));
     expect([textsIn(store), textsIn(copied)]).toEqual(Array(2).fill(["the beginning", "one", "two", "three"]));
     const away = temporaryStore();
@@ -66,7 +67,8 @@ test("forgetting a copy forgets it there only, and it may be pulled again", asyn
   expect(away.forget("s")).toMatchObject({ isCopy: false });
   await expect(hub.pull(away, "s")).rejects.toMatchObject({ code: "SESSION_FORGOTTEN" });
   await hub.push(away, WEB);
-  expect(await hub.push(home, WEB)).toMatchObject({ gone: ["s"] });
+  expect(await hub.push(home, WEB)).toMatchObject({ gone: [], kept: ["s"] });
+  expect(await hub.push(home, FORGETTING)).toMatchObject({ gone: ["s"], kept: [] });
   expect(home.sessions()).toEqual([]);
   expect(
     await run(
@@ -140,7 +142,7 @@ test("what a copy of the file forgot before the hub had it comes to the hub from
     store.forget("s", { messageIds: [secret.id] });
     if (isOwnPush) store.resume("s").append(user("more"));
     await hub.push(store, WEB);
-    expect(await hub.push(other, WEB)).toMatchObject({ diverged: [] });
+    expect(await hub.push(other, FORGETTING)).toMatchObject({ diverged: [] });
     expect(await run(url, "SELECT FROM coppice.messages WHERE message_id = $1", [secret.id])).toEqual([]);
     expect(other.resume("s").messages()).toHaveLength(3);
     await expectOnHub(url, store, "s");
@@ -343,10 +345,10 @@ test("what was forgotten on the hub and is shared by a fork does not keep other 
   await hub.push(away, WEB);
 
   home.session("z", { project: "web" }).append(user("another one"));
-  await expect(hub.push(home, WEB)).rejects.toMatchObject({ code: "SESSION_SHARED" });
+  await expect(hub.push(home, FORGETTING)).rejects.toMatchObject({ code: "SESSION_SHARED" });
   expect((await hub.sessions()).map(({ sessionId }) => sessionId)).toContain("z");
   for (const id of ["a", "b"]) home.forget(`fork of ${id}`);
-  expect(await hub.push(home, WEB)).toMatchObject({ gone: ["a"], moved: ["b"] });
+  expect(await hub.push(home, FORGETTING)).toMatchObject({ gone: ["a"], moved: ["b"] });
   expect(home.resume("b").messages()).toHaveLength(5);
 });
 
@@ -436,7 +438,7 @@ test("a fork does not bring back what was forgotten on the hub", async () => {
   const [secret] = home.resume("s").messages();
   home.forget("s", { messageIds: [secret!.id] });
   await hub.push(home, WEB);
-  const { forkId } = await hub.pull(other, "s", { fork: true });
+  const { forkId } = await hub.pull(other, "s", { fork: true, forget: true });
   expect(other.resume(forkId!).messages()).toMatchObject([{ text: "said elsewhere" }]);
 });
 
@@ -473,7 +475,7 @@ test("a session of which all messages were forgotten can be taken, and gives way
   away.forget("s", { messageIds: [messageId] });
   await hub.push(away, WEB);
   home.resume("s").append(user("mine"));
-  const { forked } = await hub.push(home, { ...WEB, fork: true });
+  const { forked } = await hub.push(home, { ...FORGETTING, fork: true });
   expect(home.resume(forked[0]!.forkId).messages()).toMatchObject([{ text: "mine" }]);
   expect(home.resume("s").messages()).toEqual([]);
   expect(await hub.pull(home, "s", { take: true })).toMatchObject({ isHolder: true });
@@ -489,7 +491,7 @@ async function takenSession() {
   await hub.push(home, WEB);
   await hub.pull(away, "s", { take: true });
   const sent = async (): Promise<Session> => {
-    const { forked } = await hub.push(home, { sessions: ["s"], fork: true });
+    const { forked } = await hub.push(home, { ...FORGETTING, sessions: ["s"], fork: true });
     expect(forked).toHaveLength(1);
     return home.resume(forked[0]!.forkId);
   };

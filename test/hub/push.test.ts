@@ -20,10 +20,12 @@ import { user } from "../support/said.ts";
 import { openedStore, temporaryPath } from "../support/temporary-store.ts";
 
 const WEB = { projects: ["web"] };
+const FORGETTING = { ...WEB, forgotten: "forget" } as const;
 const NOTHING = {
   sessionCount: 0,
   messageCount: 0,
   gone: [],
+  kept: [],
   expired: [],
   moved: [],
   forked: [],
@@ -219,7 +221,7 @@ test("forgotten messages leave the hub with the next push, and every copy", asyn
   );
   expect(await run(url, "SELECT sha256 FROM coppice.artifacts")).toEqual([]);
 
-  await hub.push(copy, WEB);
+  await hub.push(copy, FORGETTING);
   expect(
     copy
       .session("one")
@@ -249,7 +251,7 @@ test("a forgotten session leaves the hub, and a copy that comes later does not b
   expect((await hub.sessions()).map(({ sessionId }) => sessionId)).toEqual(["two"]);
 
   grow(copy, "one", 10);
-  expect(await hub.push(copy, WEB)).toMatchObject({ messageCount: 0, gone: ["one"] });
+  expect(await hub.push(copy, FORGETTING)).toMatchObject({ messageCount: 0, gone: ["one"] });
   expect(copy.sessions().map(({ id }) => id)).toEqual(["two"]);
   expect(await hub.push(copy, WEB)).toMatchObject({ messageCount: 0, gone: [] });
   await hub.push(store, WEB);

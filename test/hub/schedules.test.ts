@@ -43,7 +43,7 @@ test("a store that has taken a session and forgets it before its first push tell
   away.forget("s");
   await hub.push(away, projects);
   expect(await hub.sessions()).toEqual([]);
-  expect(await hub.push(home, projects)).toMatchObject({ gone: ["s"] });
+  expect(await hub.push(home, projects)).toMatchObject({ gone: [], kept: ["s"] });
 });
 
 test("a session that another process forgets during a push ends nothing", async () => {

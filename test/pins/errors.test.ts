@@ -196,6 +196,11 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
     'Session "s" has gone on in this store and elsewhere: only this store has message 7.',
     "Nothing was written. Import the rows into a new file to read them, and go on with one of the two.",
   ],
+  FORGOTTEN_ON_HUB: [
+    { sessionId: "s", messageCount: 1 },
+    'The hub has forgotten 1 message of session "s", which began in this store. Here they are kept.',
+    "Nothing was written. To forget them here, too, run `coppice hub push s --forgotten forget`. With `send`, the session goes to the hub again as it is here.",
+  ],
   SESSION_FORGOTTEN: [
     { sessionId: "s" },
     'Session "s" was forgotten in this store.',

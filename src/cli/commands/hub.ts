@@ -149,7 +149,9 @@ const keepCommand: Command<{ url?: string; every?: number }> = {
 export const hubCommand: Command = {
   usage: "hub",
   summary: "Share sessions with a team, through a Postgres database; or set one up.",
-  details: "Without a command, it shows the hub of this store. With --json: {url, projects, team}.",
+  details:
+    "Without a command, it shows the hub of this store, and sessions that began here and that the hub has forgotten: see `coppice hub push`. " +
+    "With --json: {url, projects, team, forgotten}.",
   subcommands: [
     ...[addCommand, removeCommand, pushCommand, pullCommand],
     ...[initCommand, upgradeCommand, grantCommand, retainCommand, keepCommand],
@@ -157,9 +159,12 @@ export const hubCommand: Command = {
   examples: [""],
 
   async run({ loadStores }) {
-    const { namesOnHub, remoteOf } = await import("../../hub/remote.ts");
+    const { forgottenOnHub, namesOnHub, remoteOf } = await import("../../hub/remote.ts");
     const store = (await loadStores()).openToRead();
-    return remoteShown(remoteOf(store), namesOnHub(store));
+    const { value, lines } = remoteShown(remoteOf(store), namesOnHub(store));
+    const forgotten = forgottenOnHub(store);
+    const shown = forgotten.map((id) => `forgotten there, kept here\t${oneLine(id)}`);
+    return { value: value && { ...value, forgotten }, lines: [...lines, ...shown] };
   },
 };
 

@@ -1,4 +1,5 @@
 import { Option } from "commander";
+import type { PushOptions } from "../../hub/hub.ts";
 import type { Command } from "../command.ts";
 import { pushLines, remoteWithProjects, storedRemote, withHub } from "../hub-words.ts";
 import { interruptible } from "../interruption.ts";
@@ -6,17 +7,25 @@ import { progressOf } from "../screen/progress.ts";
 import { formatCount, oneLine } from "../screen/text.ts";
 import { findSession } from "../stores/find-session.ts";
 
-export const pushCommand: Command<{ dryRun?: true }> = {
+export const pushCommand: Command<{ dryRun?: true; forgotten?: PushOptions["forgotten"] }> = {
   usage: "push [sessions...]",
   summary: "Send what the hub lacks of this store's sessions.",
   details:
-    "Without sessions, it sends those of the projects that `coppice hub add` named. It can be stopped at any time and run again.\n" +
-    "With --json: {sessionCount, messageCount, gone, expired, moved, forked, behind, diverged}; with --dry-run {sessions}.",
+    "Without sessions, it sends those of the projects that `coppice hub add` named. It can be stopped at any time and run again. " +
+    "Sessions that began here are kept if the hub has forgotten them, or messages of them. They are named each time and not sent, until " +
+    "--forgotten says what becomes of them. Copies of sessions that began elsewhere are forgotten.\n" +
+    "With --json: {sessionCount, messageCount, gone, kept, expired, moved, forked, behind, diverged}; with --dry-run {sessions}.",
   argument: "sessions, also of other projects",
-  options: [new Option("--dry-run", "only list what would be sent")],
-  examples: ["", "--dry-run", "support-42"],
+  options: [
+    new Option("--dry-run", "only list what would be sent"),
+    new Option(
+      "--forgotten <what>",
+      "what becomes of sessions that began here and that the hub has forgotten: keep them here and name them no more, forget them here, too, or send them again",
+    ).choices(["keep", "forget", "send"]),
+  ],
+  examples: ["", "--dry-run", "support-42", "support-42 --forgotten send"],
 
-  async run({ args: typed, options: { dryRun = false }, loadStores, terminal }) {
+  async run({ args: typed, options: { dryRun = false, forgotten }, loadStores, terminal }) {
     const store = (await loadStores()).openToWrite({ mustExist: true });
     const named = typed.map((one) => findSession(store, one).id);
     const remote = await (named.length > 0 ? storedRemote : remoteWithProjects)(store);
@@ -36,6 +45,7 @@ export const pushCommand: Command<{ dryRun?: true }> = {
           ...(named.length > 0 && { sessions: named }),
           projects,
           ...(remote.team !== null && { team: remote.team }),
+          ...(forgotten && { forgotten }),
           signal,
           onProgress: ({ doneCount, sessionCount }) => progress(doneCount, sessionCount),
         }),

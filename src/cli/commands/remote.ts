@@ -3,7 +3,7 @@ import { StoreError } from "../../core/errors.ts";
 import type { Remote } from "../../hub/remote.ts";
 import { projectMeant } from "../../session/aids/project-meant.ts";
 import { sessionIds } from "../../session/aids/session-ids.ts";
-import type { Command, Output } from "../command.ts";
+import type { Command } from "../command.ts";
 import { repeatableOption } from "../options.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { oneLine } from "../screen/text.ts";
@@ -76,7 +76,10 @@ export const removeCommand: Command = {
 
 const NONE = ["This store has no hub."];
 
-export function remoteShown(remote: Remote | undefined, names: ReadonlyMap<string, string>): Output {
+export function remoteShown(
+  remote: Remote | undefined,
+  names: ReadonlyMap<string, string>,
+): { value: Remote | null; lines: string[] } {
   if (remote === undefined) return { value: null, lines: NONE };
   const lines = [`hub\t${oneLine(remote.url)}`];
   for (const project of remote.projects) {

@@ -6,8 +6,12 @@ import type { Repositories } from "../repositories.ts";
 
 /** What a store knows of a session that a hub has, too. */
 export interface HubNotes {
-  /** The store in which it began; left out if that is this one. */
+  /** The store in which it began, or what stands for it on the hub; left out if that is this store. */
   origin?: string;
+  /** True if it began in this store, although `origin` is another. */
+  isOwn?: true;
+  /** Set if it began here and the hub has forgotten it, or messages of it. `kept`: the person knows, and keeps it. */
+  forgotten?: "asked" | "kept";
   /** True if another store may push it. */
   isCopy?: boolean;
   /** The session that has what only this store had when another one had taken the session. */
@@ -37,6 +41,20 @@ function nameOf(sessionId: string): string {
 
 export function hubNotesOf({ settings }: Pick<Repositories, "settings">, sessionId: string): HubNotes {
   return (settings.get(nameOf(sessionId)) as HubNotes | undefined) ?? {};
+}
+
+/** True if the store has had the session before any other had it. Then nobody else may delete anything of it. */
+export function beganHere(repositories: Pick<Repositories, "settings">, sessionId: string): boolean {
+  const { origin, isOwn } = hubNotesOf(repositories, sessionId);
+  return origin === undefined || isOwn === true;
+}
+
+/** Returns the sessions that the hub has forgotten, and that are kept until the person decides. */
+export function undecidedSessions({ settings }: Pick<Repositories, "settings">): string[] {
+  return settings
+    .startingWith(nameOf(""))
+    .filter(({ value }) => (value as HubNotes).forgotten === "asked")
+    .map(({ name }) => name.slice(nameOf("").length));
 }
 
 /** Returns the sessions whose messages only this store had, and which are now in a fork. */

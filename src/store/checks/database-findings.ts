@@ -1,5 +1,6 @@
 import { heldTime } from "../../core/times.ts";
 import { VERSION } from "../../core/version.ts";
+import { undecidedSessions } from "../changes/hub-notes.ts";
 import { advice, type Finding, ok, problem } from "../file/finding.ts";
 import { isOfPages } from "../file/integrity-faults.ts";
 import type { Repositories } from "../repositories.ts";
@@ -7,6 +8,7 @@ import { scrubWhole } from "./scrub.ts";
 import { isOfFullText } from "./verify-full-text.ts";
 
 const FAULTS_MAX = 3;
+const SESSIONS_MAX = 5;
 
 /** A search can read this many messages one by one in about 15 ms. */
 const TAIL_MAX = 2_000;
@@ -26,6 +28,7 @@ export function databaseFindings(repositories: Repositories, embedderId: string,
     vectorFinding(repositories),
     summaryFinding(repositories, due),
     fullTextFinding(repositories),
+    ...hubFindings(repositories),
   ];
 }
 
@@ -109,6 +112,16 @@ function fullTextFinding({ database: { client }, fullText }: Repositories): Find
     return advice("full-text", text, "`await session.resolveDirty()` in any session, or `coppice verify --rebuild`.");
   }
   return ok("full-text", tailCount === 0 ? "Every message is in the full-text index." : text);
+}
+
+function hubFindings(repositories: Repositories): Finding[] {
+  const ids = undecidedSessions(repositories);
+  if (ids.length === 0) return [];
+  const named = `${ids.slice(0, SESSIONS_MAX).join(", ")}${ids.length > SESSIONS_MAX ? ", …" : ""}`;
+  const text = `The hub has forgotten ${counted(ids.length, "session")} that began here, or messages of them. They are kept here, and not sent: ${named}.`;
+  const fix =
+    "`coppice hub push <session> --forgotten keep` keeps one here, `forget` forgets it here, too, and `send` sends it again.";
+  return [advice("hub", text, fix)];
 }
 
 function counted(count: number, one: string): string {

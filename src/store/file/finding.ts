@@ -24,6 +24,7 @@ export type FindingCheck =
   | "summaries"
   | "full-text"
   | "index"
+  | "hub"
   | "hooks"
   | "agents"
   | "transcripts";

@@ -44,6 +44,8 @@ export interface WriteRowsTerms extends DeriveOptions {
   localEmbedder?: LocalEmbedding;
   /** True to give up what only this store has of the session. */
   replaces?: boolean;
+  /** True to refuse rows if messages that the store has were forgotten where they come from. */
+  keepsMessages?: boolean;
   /** The project of a session that the store does not have yet, instead of the name in its row. */
   project?: string | undefined;
   /** Which title and items the store and a hub last had in common. By default those of both are kept, with the values that came. */
@@ -439,8 +441,13 @@ class SessionWriter {
   }
 
   #refuseDiverged(came: Known): void {
-    const what = this.#known && this.#missing(this.#known, came);
-    if (what !== undefined) throw new StoreError("SESSION_DIVERGED", { sessionId: this.#sessionId, what });
+    if (this.#known === undefined) return;
+    const sessionId = this.#sessionId;
+    const what = this.#missing(this.#known, came);
+    if (what !== undefined) throw new StoreError("SESSION_DIVERGED", { sessionId, what });
+    const lost = [...this.#known.messages].filter(([id, { digest }]) => came.messages.get(id)?.digest !== digest);
+    if (this.#terms.keepsMessages && lost.length > 0)
+      throw new StoreError("FORGOTTEN_ON_HUB", { sessionId, messageCount: lost.length });
   }
 
   /** What SQLite's constraints do not: checksums, digests, vectors of the local embedder, and that no message is missing. */
