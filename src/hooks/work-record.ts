@@ -1,36 +1,38 @@
-import { saidLines } from "../context/story/noted-lines.ts";
-import { formatHandle } from "../core/handle.ts";
 import { minuteOf } from "../core/times.ts";
-import { saidOf } from "../models/notes.ts";
+import { titleOfSession } from "../models/title.ts";
+import { ToldReader } from "../models/told.ts";
 import { type LostLine, lostNow } from "../session/aids/lost.ts";
+import { toldLines } from "../session/aids/told-lines.ts";
 import { openEnds, type WorkLine } from "../session/aids/work-lines.ts";
 import type { QuickReader, QuickSession } from "../store/index.ts";
 import { type Line, type Section, titleOf } from "./quotation.ts";
 
 /** The most sessions of a project in a record. */
-const SESSIONS_MAX = 3;
+const SESSIONS_MAX = 8;
 /** How many of the last messages of users and assistants are read, from the newest session and from each earlier one. */
 const SAID_MAX = 30;
 const SAID_EARLIER_MAX = 12;
+/** The first messages in which the request is looked for that a session without a title began with. */
+const FIRST_MAX = 16;
+/** The tokens of what is told, which leave room for open ends and the frame. */
+const TOLD_TOKENS_MAX = 650;
 /** A hook's answer has no room for more lines of what was lost. */
 const LOST_LINES_MAX = 100;
 /** The last folders of a file that tell it from others. */
 const FOLDERS_MAX = 2;
-/** The most lines of each kind. */
-const LINES_MAX = 4;
+/** The most open ends. */
+const OPEN_MAX = 4;
 
-/** Returns a section for each of a project's last sessions: what was asked, decided, left open and worked on. */
+/** Returns a section for each of a project's last sessions: what came out, what was asked, and what the newest left open. */
 export function recordOfProject(reader: QuickReader, project: string, ownIds: ReadonlySet<string>): Section[] {
   const others = reader.sessions(project, SESSIONS_MAX + ownIds.size).filter(({ id }) => !ownIds.has(id));
-  return others.slice(0, SESSIONS_MAX).map((session, index) => {
-    return sectionOf(reader, session, index === 0 ? SAID_MAX : SAID_EARLIER_MAX);
-  });
+  return sectionsOf(reader, others.slice(0, SESSIONS_MAX), [SAID_MAX, SAID_EARLIER_MAX]);
 }
 
 /** Returns where a session stands that is about to be compacted. */
 export function recordOfSession(reader: QuickReader, sessionIds: readonly string[]): Section[] {
   const sessions = sessionIds.flatMap((id) => reader.session(id) ?? []);
-  return sessions.map((session) => sectionOf(reader, session, 2 * SAID_MAX));
+  return sectionsOf(reader, sessions, [2 * SAID_MAX, SAID_EARLIER_MAX]);
 }
 
 /** The kinds of lines whose time says nothing about them. */
@@ -59,32 +61,42 @@ function endOf(path: string): string {
   return folders.length <= FOLDERS_MAX + 1 ? path : `…/${folders.slice(-FOLDERS_MAX - 1).join("/")}`;
 }
 
-/** Describes a session. Earlier sessions get no open ends, because most of these are closed by now. */
-function sectionOf(reader: QuickReader, session: QuickSession, saidMax: number): Section {
-  const { id, title, lastAtMs } = session;
-  const messages = reader.said(id, saidMax);
-  const byId = new Map(messages.map((message) => [message.id, message]));
-  const said = saidLines(
-    messages.map((message) => ({ messageId: message.id, seq: message.seq, said: saidOf(message) })),
-  );
-  const linesOf = (kind: string, lines: readonly { text: string; messageId: number; seq: number }[]): Line[] =>
-    lines
-      .toSorted((left, right) => right.seq - left.seq)
-      .map(({ text, messageId }) => {
-        const { createdAtMs, role } = byId.get(messageId)!;
-        return lineOf(kind, { text, messageId, atMs: createdAtMs, by: role });
-      });
-  const asked = linesOf("asked", said.asked);
-  const decided = linesOf("decided", [...said.rules, ...said.decided]);
-  const open = saidMax < SAID_MAX ? [] : openEnds({ messages: reader }, id).map((end) => lineOf(end.kind, end));
-  const worked = reader.clusters(id, LINES_MAX).map(({ rootId, label, lastAtMs: atMs }): Line => {
-    return { kind: "worked", handle: formatHandle("cluster", rootId), atMs, by: "coppice", text: label };
+/**
+ * Describes sessions, the newest first. Earlier ones get no open ends, because most of these are closed by now.
+ *
+ * @param saidMax  How many of the last things said are read, of the first session and of each other one.
+ */
+function sectionsOf(
+  reader: QuickReader,
+  sessions: readonly QuickSession[],
+  saidMax: readonly [number, number],
+): Section[] {
+  /** A message that a fork shares is told once, by the newest session that has it. */
+  const owners = new Map<number, string>();
+  const said = sessions.flatMap(({ id }, index) => {
+    const fresh = reader.said(id, saidMax[Math.min(index, 1)]!).filter((message) => !owners.has(message.id));
+    for (const message of fresh) owners.set(message.id, id);
+    return fresh;
   });
-  return {
-    name: "session",
-    attributes: { title: titleOf(title), until: minuteOf(lastAtMs) },
-    lines: inTurns([asked, decided, open, worked].map((lines) => lines.slice(0, LINES_MAX))),
-  };
+  const told = toldLines(said, TOLD_TOKENS_MAX);
+  return sessions.map(({ id, title, lastAtMs }, index) => {
+    const open = index > 0 ? [] : openEnds({ messages: reader }, id).map((end) => lineOf(end.kind, end));
+    const own = told.filter(({ messageId }) => owners.get(messageId) === id);
+    const lines = own.map(({ messageId, text, by }, place): Line => {
+      return { kind: by === "user" ? "asked" : "told", id: messageId, by, text, place };
+    });
+    return {
+      name: "session",
+      attributes: { title: titleOf(title ?? firstRequest(reader, id)), until: minuteOf(lastAtMs) },
+      lines: inTurns([lines.reverse(), open.slice(0, OPEN_MAX).map((line) => ({ ...line, place: own.length }))]),
+    };
+  });
+}
+
+function firstRequest(reader: QuickReader, sessionId: string): string | null {
+  const told = new ToldReader();
+  const first = reader.said(sessionId, FIRST_MAX, FIRST_MAX).find((message) => told.of(message)?.by === "user");
+  return titleOfSession(null, first?.text ?? null);
 }
 
 function lineOf(kind: string, { text, messageId, atMs, by }: Omit<WorkLine, "sessionId" | "seq">): Line {

@@ -29,12 +29,6 @@ export interface QuickSession {
   lastAtMs: number;
 }
 
-export interface QuickCluster {
-  rootId: number;
-  label: string;
-  lastAtMs: number;
-}
-
 /** What a session has of one that holds messages of it. */
 interface HeldPart {
   holderId: string;
@@ -200,28 +194,6 @@ export class QuickReader {
     const turn = parsed(rows).filter(isSaid);
     const end = turn.findIndex(({ role }) => role === "user");
     return (end === -1 ? turn : turn.slice(0, end)).at(-1);
-  }
-
-  /**
-   * The clusters in which a session was last active, newest first. Of what a fork shares, clusters that have grown since in the session
-   * that it forked are left out, because their labels may tell of later messages.
-   */
-  clusters(sessionId: string, limit: number): QuickCluster[] {
-    const found = new Map<number, QuickCluster>();
-    for (const { holderId, logPosition } of this.#path(sessionId)) {
-      if (found.size >= limit) break;
-      const rows = this.#all<Checked<Omit<QuickCluster, "lastAtMs"> & { atMsLast: number }>>(
-        `SELECT ${wholeRow("clusters", "c")} FROM clusters c
-         WHERE session_id = ? AND log_position <= ? AND label <> '' ORDER BY seq_last DESC LIMIT ?`,
-        holderId,
-        logPosition,
-        limit,
-      );
-      for (const { rootId, label, atMsLast } of intact("clusters", rows)) {
-        if (found.size < limit && !found.has(rootId)) found.set(rootId, { rootId, label, lastAtMs: atMsLast });
-      }
-    }
-    return [...found.values()];
   }
 
   /** The first and the last message id of each session of a project. */

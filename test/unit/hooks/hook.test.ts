@@ -131,18 +131,6 @@ test.each<[what: string, sql: string, told?: RegExp]>([
   }
 });
 
-test("hooks tell of no cluster whose title is damaged", () => {
-  const path = temporaryPath();
-  const store = openedStore(path);
-  const session = store.session("bergen", { project: "/none/web", hotSize: 2, overlap: 1, evictBatch: 2 });
-  for (let count = 0; count < 8; count++) session.append([ASKED, DECIDED]);
-  session.compact();
-  store.close();
-  expect(saidAt(path, "session-start", {})).toContain("<worked ");
-  inDatabase(path, (database) => database.exec("UPDATE clusters SET label = 'whales'"));
-  expect(saidAt(path, "session-start", {})).not.toMatch(/<worked |whales/);
-});
-
 test("the columns that hooks compare are those that checksums cover", () => {
   const { clusters, messages, sessions, storeSettings, UNSEALED } = schema;
   for (const [name, table] of Object.entries({ sessions, messages, clusters, storeSettings })) {
