@@ -140,7 +140,7 @@ describe("the snippets in TypeScript", () => {
     await gemini.close();
   });
 
-  test("are there", () => expect(snippets.length).toBe(30));
+  test("are there", () => expect(snippets.length).toBe(31));
 
   test.each(snippets.map((code, index) => [index, code] as const))(
     "snippet %i runs as it stands",
