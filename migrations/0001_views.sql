@@ -268,6 +268,29 @@ FROM pending_vectors p
 JOIN messages m ON m.id = p.message_id;
 --> statement-breakpoint
 
+-- Who wrote each session: the agent whose transcript was imported, or NULL for a program that uses the library. `started_by` is the
+-- session that started it, as an agent starts a subagent, and `forked_from` the one whose messages it shares.
+CREATE VIEW session_agents AS
+SELECT
+  s.id AS session_id, s.project, s.source AS agent,
+  CASE WHEN p.session_id IS NULL THEN s.parent_session_id END AS started_by,
+  CASE WHEN p.session_id IS NOT NULL THEN s.parent_session_id END AS forked_from
+FROM sessions s
+LEFT JOIN (SELECT DISTINCT session_id FROM shared_pasts) p ON p.session_id = s.id
+WHERE s.superseded_at_ms IS NULL;
+--> statement-breakpoint
+
+-- What replaced what: each message that `rewind`, `edit` or the user of an agent took back, and the message that has its seq now.
+CREATE VIEW replaced_messages AS
+SELECT
+  m.id AS message_id, b.parent_session_id AS session_id, b.id AS branch_id, m.seq, b.superseded_at_ms AS replaced_at_ms,
+  r.id AS replaced_by
+FROM sessions b
+JOIN messages m ON m.session_id = b.id
+LEFT JOIN messages r ON r.session_id = b.parent_session_id AND r.seq = m.seq
+WHERE b.superseded_at_ms IS NOT NULL;
+--> statement-breakpoint
+
 -- What tool calls did, so that files, commands and errors are found by name. Upkeep fills the table `actions`.
 CREATE VIEW work AS
 SELECT

@@ -1,3 +1,8 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { estimatingTokenCounter } from "../src/core/tokens.ts";
 import {
   geminiEmbedder,
@@ -8,12 +13,11 @@ import {
   type Summarizer,
 } from "../src/index.ts";
 import type { OnUsage } from "../src/models/usage.ts";
-import { Chat, chatModels } from "../src/session/chat.ts";
 import { dot } from "../src/vector/vector.ts";
 
 /**
  * `npm run live` calls the real service: for a summary of three messages, for the vectors of two messages and a question, and
- * for one chat turn with a tool call. It costs a fraction of a cent. Without a key it says so and ends. If the service refuses
+ * for one turn of `examples/chat.ts` with a tool call. It costs a fraction of a cent. Without a key it says so and ends. If the service refuses
  * a call, it prints the error with its hint, and the exit code is 1.
  */
 const SOURCES = [
@@ -24,6 +28,8 @@ const SOURCES = [
 /** The question shares no words with the message that answers it. */
 const QUESTION = "What stays in place in case of trouble?";
 const UNRELATED = "Bake the bread at 230 degrees for forty minutes.";
+
+const EXAMPLE = fileURLToPath(new URL("examples/chat.ts", import.meta.url));
 
 const { signal } = new AbortController();
 
@@ -77,25 +83,28 @@ async function timed<T>(id: string, call: (onUsage: OnUsage) => Promise<T>): Pro
   return result;
 }
 
-/** Runs one chat turn with a tool call, so that Gemini gets its own signature back. */
+/** Runs one turn of the example with a tool call, so that Gemini gets its own signature back. */
 async function chat(): Promise<void> {
-  const startedAt = performance.now();
-  const store = openStore(":memory:");
+  const folder = mkdtempSync(join(tmpdir(), "coppice-live-"));
   try {
+    const path = join(folder, "agent.db");
+    const store = openStore(path);
     store.session("before").append(SOURCES.map(({ role, text }) => ({ role, content: text })));
-    const { model } = chatModels(undefined);
-    const talk = new Chat(store, store.session("live"), { model, tokenCounter: estimatingTokenCounter });
-    console.log();
-    for await (const event of talk.say(
-      "Use recall: for how long is db1 kept? One sentence.",
-      new AbortController().signal,
-    )) {
-      if (event.kind === "text") process.stdout.write(event.text);
-      if (event.kind === "call") console.log(`→ ${event.name} ${JSON.stringify(event.args)}`);
-      if (event.kind === "done") console.log(`\n\n${JSON.stringify(event.usage)}`);
-    }
-    console.log(`${model.id} answered in ${Math.round(performance.now() - startedAt)} ms.`);
-  } finally {
     store.close();
+    const input = "Use recall: for how long is db1 kept? One sentence.\n";
+    execFileSync(process.execPath, ["--import", "tsx", EXAMPLE, path, "live"], {
+      input,
+      stdio: ["pipe", "inherit", "inherit"],
+    });
+    const said = openStore(path, { readonly: true });
+    console.log(
+      said
+        .session("live")
+        .messages()
+        .map(({ role, parts }) => `${role}: ${parts.map(({ type }) => type)}`),
+    );
+    said.close();
+  } finally {
+    rmSync(folder, { recursive: true });
   }
 }

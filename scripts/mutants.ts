@@ -43,7 +43,7 @@ if (!Number.isSafeInteger(count) || count < 1 || !Number.isSafeInteger(seed) || 
 const rooms = values.rooms.split(",");
 
 /** The tests that notice most mutants of a room. They take a few seconds. */
-const near = (room: string): string[] => [`test/unit/${room}/`, `test/property/${room}`];
+const near = (room: string): string[] => [`test/unit/${room}/`, `test/property/${room}`, `test/${room}/`];
 
 /** A copy of the repository in which mutants live, one after the other. */
 class Habitat {

@@ -14,7 +14,6 @@ export { type GeminiSummarizerOptions, geminiSummarizer } from "./models/gemini/
 export { type OpenaiEmbedderOptions, openaiEmbedder } from "./models/openai/embedder.ts";
 export { type StaticEmbedderOptions, staticEmbedder } from "./models/static/embedder.ts";
 export type { SummarizeRequest, Summarizer, SummaryText } from "./models/summarizer.ts";
-export { type TransformersEmbedderOptions, transformersEmbedder } from "./models/transformers-embedder.ts";
 export type { ModelUsage } from "./models/usage.ts";
 export type { ExpandOptions, Expansion } from "./recall/expand.ts";
 export type { RecallHit } from "./recall/hits.ts";
@@ -32,7 +31,6 @@ export type { Entries, EntryInput } from "./session/entries.ts";
 export type { ItemFilter, Items } from "./session/items.ts";
 export type { ExportLine } from "./session/moving/export.ts";
 export { openStore } from "./session/opened-store.ts";
-export type { Placement } from "./session/placement.ts";
 export type { Pressure } from "./session/pressure.ts";
 export type { ResolveDirtyOptions } from "./session/resolver.ts";
 export type { RootInfo } from "./session/roots.ts";

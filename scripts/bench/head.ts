@@ -76,7 +76,7 @@ export async function benchHead(messages = 100_000) {
 
 /** Supersedes the last messages, and takes it back. */
 function goBack(session: Session, count: number): { rewind: Took; undo: Took } {
-  const toSeq = session.newest()!.seq - count;
+  const toSeq = session.messages({ last: 1 })[0]!.seq - count;
   const rewind = took(() => session.rewind({ toSeq }));
   return { rewind, undo: took(() => session.undo()) };
 }

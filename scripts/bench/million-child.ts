@@ -31,7 +31,6 @@ const METHODS: Record<string, (store: Store, session: Session) => () => unknown>
   "store.recall, a project": (store) => () => store.recall(TEXT, { project: "project-0" }),
   "store.recall, a phrase": (store) => () => store.recall(`"${TEXT.split(" ").slice(0, 2).join(" ")}" ${TEXT}`),
   "store.recall, by session": (store) => () => store.recall(TEXT, { by: "session" }),
-  "store.embedQuery": (store) => () => store.embedQuery(TEXT),
   "store.nearestRoots": (store) => () => store.nearestRoots(TEXT),
   "store.nearestRoots, exact": (store) => () => store.nearestRoots(TEXT, { exact: true }),
   "store.query": (store) => () => store.query("SELECT count(*) FROM sessions"),
@@ -50,7 +49,7 @@ const METHODS: Record<string, (store: Store, session: Session) => () => unknown>
   "session.resolveDirty": (_, session) => () => session.resolveDirty(),
   "session.compact": (_, session) => () => session.compact(),
   "session.messages": (_, session) => () => session.messages(),
-  "session.newest": (_, session) => () => session.newest(),
+  "session.messages, the newest": (_, session) => () => session.messages({ last: 1 })[0],
   "session.roots": (_, session) => () => session.roots(),
   "session.info": (_, session) => () => session.info(),
 };

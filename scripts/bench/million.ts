@@ -16,7 +16,7 @@ const COMMAND_MS_MAX = 20 * 60_000;
 
 /**
  * Runs every command and every public method in a fresh process, on a copy of the store of a million messages that `bench -- recall
- * --build-million` makes. It does not run `chat`, `mcp` and `watch`, which do not end, and `reembed`.
+ * --build-million` makes. It does not run `mcp` and `watch`, which do not end, and `reembed`.
  *
  * @returns for each the time and the CPU time in milliseconds, and the peak memory of its process in MiB. The times of a command are
  *   those of its process.

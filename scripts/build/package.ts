@@ -17,6 +17,7 @@ function entries(): { programs: Record<string, string>; typed: string[] } {
     index: "index.ts",
     hub: "hub/index.ts",
     import: "imports/index.ts",
+    schema: "store/sql/schema.ts",
     tools: "session/aids/tools.ts",
     view: "view/index.ts",
     ...Object.fromEntries(filesIn("adapters").map((file) => [`adapters/${nameOf(file)}`, `adapters/${file}`])),

@@ -33,7 +33,7 @@ export async function bundlePrograms(source: string, programs: Record<string, st
     ...PACKAGE.dependencies,
     ...PACKAGE.optionalDependencies,
     ...PACKAGE.peerDependencies,
-  });
+  }).filter((name) => name !== "drizzle-orm"); // the store has its own copy, and the types of `coppice/schema` need the user's
   const bundle = await rolldown({
     input: Object.fromEntries(Object.entries(programs).map(([name, file]) => [name, join(source, file)])),
     platform: "node",

@@ -141,7 +141,7 @@ const ACTIONS: Record<Kind, () => void | Promise<void>> = {
     if (own.length > FORKS_MAX || random() < 0.5) return;
     const { sessionId, seq } = pick(grown.messages());
     // Further back is the past of the fork, which only its own parent can fork.
-    const toSeq = sessionId === grown.id ? seq : grown.newest()!.seq;
+    const toSeq = sessionId === grown.id ? seq : grown.messages({ last: 1 })[0]!.seq;
     const fork = grown.fork({ id: `${actor} ${own.length}`, toSeq });
     const [shared, whole] = [fork, grown].map((one) =>
       one

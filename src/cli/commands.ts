@@ -1,6 +1,5 @@
 import type { AnyCommand, CommandGroup } from "./command.ts";
 import { backupCommand } from "./commands/backup.ts";
-import { chatCommand } from "./commands/chat.ts";
 import { completionCommand } from "./commands/completion.ts";
 import { demoCommand } from "./commands/demo.ts";
 import { doctorCommand } from "./commands/doctor.ts";
@@ -34,16 +33,7 @@ import { watchCommand } from "./commands/watch.ts";
 export const COMMAND_GROUPS: readonly CommandGroup[] = [
   {
     heading: "Import and continue",
-    commands: [
-      homeCommand,
-      demoCommand,
-      setupCommand,
-      importCommand,
-      watchCommand,
-      hookCommand,
-      mcpCommand,
-      chatCommand,
-    ],
+    commands: [homeCommand, demoCommand, setupCommand, importCommand, watchCommand, hookCommand, mcpCommand],
   },
   {
     heading: "Find and read",

@@ -58,7 +58,7 @@ interface FailureDetails {
  *
  * The code is one of the library's, or one of these: `USAGE_INVALID` (unknown command or flag, wrong number of arguments),
  * `SESSION_AMBIGUOUS` (several ids begin with what was typed), `PROJECT_NOT_FOUND` (no session is of it), `AGENT_NOT_STARTED` (its
- * program is missing), `AGENT_FAILED` (it ended with an error), `INTERRUPTED` (Ctrl-C, SIGTERM, SIGHUP), `REPLY_INTERRUPTED` (in a chat), `IMPORT_INCOMPLETE` (a named path could
+ * program is missing), `AGENT_FAILED` (it ended with an error), `INTERRUPTED` (Ctrl-C, SIGTERM, SIGHUP), `IMPORT_INCOMPLETE` (a named path could
  * not be read, or there were warnings with `--strict`), `VERIFY_FAILED` (derived rows do not agree with the log), `DOCTOR_FAILED`
  * (something is wrong with the store), `EXPORT_INCOMPLETE` (sessions or messages could not be read) and `UNEXPECTED` (a bug).
  */

@@ -79,7 +79,7 @@ export type ImportEvent =
   | { kind: "head"; session: string; messageId: string | null }
   /** A title that was found after the session's first message. Comes at most once for each session. */
   | { kind: "title"; session: string; title: string }
-  /** Answers the chunks `PAUSE` and `QUIET`: every message that is complete so far has been yielded. */
+  /** Answers an empty chunk: every message that is complete so far has been yielded. */
   | { kind: "paused" }
   /**
    * Comes last, if nothing in the file was understood: it is in another format. If `isInPart`, more than half of its items were not:
@@ -111,8 +111,8 @@ export interface ImportFile {
   path: string;
   /**
    * The bytes of the file, in pieces of any size. They can be read once. Throws `FILE_NOT_FOUND` or `IMPORT_UNREADABLE` if the
-   * file cannot be read. The chunks of a followed file include `PAUSE` and `QUIET`; importers that are not followable ignore
-   * both.
+   * file cannot be read. The chunks of a followed file include empty ones: `PAUSE` and `QUIET`. Importers that are not followable
+   * ignore both.
    */
   chunks: AsyncIterable<Uint8Array>;
   /** Set for a regular file. */
@@ -154,7 +154,7 @@ export interface Importer {
   detect(head: string): boolean;
   /** Returns true if the SQLite database at `path` is in this format. */
   detectDatabase?(path: string, signal?: AbortSignal): boolean | Promise<boolean>;
-  /** True if `read` handles `PAUSE` and `QUIET`. Without it, a changed file is read again from its beginning. */
+  /** True if `read` answers each empty chunk with `paused`. Without it, a changed file is read again from its beginning. */
   readonly isFollowable?: boolean;
   /** @throws {StoreError} `IMPORT_UNREADABLE` for a binary file, and whatever `file.chunks` throws. */
   read(file: ImportFile): AsyncIterable<ImportEvent>;

@@ -9,7 +9,6 @@ export type {
   Importer,
   ImportFile,
 } from "../importers/importer.ts";
-export { PAUSE, QUIET } from "../importers/importer.ts";
 export type { AgentLocation } from "../importers/locations.ts";
 export type { ImportedRows } from "../session/moving/moved-rows.ts";
 export { defineImporter } from "./define-importer.ts";

@@ -57,7 +57,7 @@ export function nearestRoots(
       if (stored !== embedder.id) throw new StoreError("EMBEDDER_MISMATCH", { stored, given: embedder.id });
       if (isRemote(embedder)) {
         const expected = `a vector, because the embedder "${embedder.id}" is remote, and this call cannot wait`;
-        const fix = "Pass a vector instead of the text: `await store.embedQuery(text)`.";
+        const fix = "Pass a vector that the embedder made of the text, with the task `query`.";
         throw new StoreError("OPTION_INVALID", { option: "the target", expected, actual: text, fix });
       }
       return embedder.embed(text);

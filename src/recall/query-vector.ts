@@ -78,11 +78,7 @@ export async function semanticVector(
 }
 
 /** @throws the embedder's error, the signal's reason, or `VECTOR_INVALID`. */
-export async function askQueryVector(
-  embedder: RemoteEmbedder,
-  text: string,
-  signal: AbortSignal,
-): Promise<Float32Array> {
+async function askQueryVector(embedder: RemoteEmbedder, text: string, signal: AbortSignal): Promise<Float32Array> {
   const call = (async () => embedder.embedAll({ texts: [text], task: "query", signal }))();
   const vectors = await untilAborted(call, signal);
   return unitVector("the query's embedding", vectors[0], embedder.dimension);

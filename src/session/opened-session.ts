@@ -65,6 +65,7 @@ const MESSAGES_OPTIONS = once(() =>
     seqFrom: z._default(whole(0), 0),
     seqTo: z._default(whole(0), Number.MAX_SAFE_INTEGER),
     limit: z._default(whole(0, PAGE_LIMIT_MAX), PAGE_LIMIT_MAX),
+    last: z.optional(whole(0, PAGE_LIMIT_MAX)),
   } satisfies FieldsOf<MessagesOptions>),
 );
 
@@ -393,10 +394,13 @@ export class OpenedSession implements Session {
   }
 
   messages(options: MessagesOptions = {}): Message[] {
-    const { seqFrom, seqTo, limit } = parseOptions("messages", MESSAGES_OPTIONS(), options);
+    const { seqFrom, seqTo, limit, last } = parseOptions("messages", MESSAGES_OPTIONS(), options);
     const { database, messages } = this.#ports.repositories;
-    if (limit === 0) return [];
-    return database.read(() => messages.range(this.id, seqFrom, seqTo, limit));
+    if (limit === 0 || last === 0) return [];
+    return database.read(() => {
+      if (last !== undefined) return messages.newest(this.id, seqFrom, seqTo, Math.min(last, limit));
+      return messages.range(this.id, seqFrom, seqTo, limit);
+    });
   }
 
   /** Yields all messages in pages: those of the path, then those of each branch. */
@@ -430,20 +434,13 @@ export class OpenedSession implements Session {
     return database.read(() => sessions.byId(this.id))?.project ?? null;
   }
 
-  newest(): Message | undefined {
-    const { database, messages } = this.#ports.repositories;
-    return database.read(() => {
-      const last = messages.lastOf(this.id);
-      return messages.range(this.id, last?.seq ?? 0, Number.MAX_SAFE_INTEGER).at(-1); // up to the end, so that none is missed
-    });
-  }
-
   roots(options: { level?: SessionLevel } = {}): RootInfo[] {
     const { repositories } = this.#ports;
     const { level } = parseOptions("roots", ROOTS_OPTIONS(), options);
     return repositories.database.read(() => rootsOf(repositories, this.id, level));
   }
 
+  /** Returns why a step is in its cluster. @throws {StoreError} `OPTION_INVALID` if no step of the session entered it there. */
   placement(position: number): Placement {
     wholeNumber("position", position, 1, Number.MAX_SAFE_INTEGER);
     const { repositories } = this.#ports;

@@ -14,7 +14,7 @@ import { measuredSimilarity } from "../ingest/measured-similarity.ts";
 import { type ReembedEstimate, type ReembedResult, reembed, reembedEstimate } from "../ingest/reembed.ts";
 import type { EmbedResult } from "../ingest/vector-collector.ts";
 import { actionsOfStep } from "../models/actions.ts";
-import { type Embedder, isRemote } from "../models/embedder.ts";
+import type { Embedder } from "../models/embedder.ts";
 import { extractiveSummarizer } from "../models/extractive-summarizer.ts";
 import { hashingEmbedder } from "../models/hashing-embedder.ts";
 import { searchWords } from "../models/search-words.ts";
@@ -22,7 +22,7 @@ import { TITLES } from "../models/title.ts";
 import { type ExpandOptions, type Expansion, expand } from "../recall/expand.ts";
 import type { RecallHit } from "../recall/hits.ts";
 import { type NearestRootsOptions, type NearRoot, nearestRoots } from "../recall/nearest-roots.ts";
-import { askQueryVector, type QueryVector, semanticVector } from "../recall/query-vector.ts";
+import { type QueryVector, semanticVector } from "../recall/query-vector.ts";
 import { type RecallOptions, recall } from "../recall/recall.ts";
 import type { RecallQuery } from "../recall/search.ts";
 import {
@@ -106,7 +106,6 @@ import {
   RESTORE_OPTIONS,
   SESSION_LIST,
   SESSIONS_OPTIONS,
-  SIGNAL_OPTIONS,
   SUBJECT_OPTIONS,
   SUBJECTS_OPTIONS,
   UPKEEP_OPTIONS,
@@ -361,15 +360,6 @@ export class OpenedStore implements Store {
     // `options` may be null, which is refused there.
     const signal = this.#ports.signalOf(options?.signal);
     return recall(this.#ports, query, options && { ...this.#scoped(options), signal });
-  }
-
-  async embedQuery(text: string, options: { signal?: AbortSignal } = {}): Promise<Float32Array | undefined> {
-    this.#database.assertOpen();
-    const { signal } = parseOptions("embedQuery", SIGNAL_OPTIONS(), options);
-    const { embedder } = this.#ports;
-    if (textValue("the query", text).trim() === "") throw new StoreError("QUERY_EMPTY", {});
-    if (!isRemote(embedder)) return embedder.embed(text);
-    return askQueryVector(embedder, text, this.#ports.signalOf(signal));
   }
 
   /** Returns the vector of a query by meaning; undefined if this store searches by words. */

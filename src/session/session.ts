@@ -8,7 +8,6 @@ import type { CompactResult } from "../summaries/span.ts";
 import type { Resolving } from "./background.ts";
 import type { ContextOptions, RenderOptions } from "./context-options.ts";
 import type { Entries } from "./entries.ts";
-import type { Placement } from "./placement.ts";
 import type { Pressure } from "./pressure.ts";
 import type { ResolveDirtyOptions, StartResolvingOptions } from "./resolver.ts";
 import type { RootInfo } from "./roots.ts";
@@ -26,6 +25,8 @@ export interface MessagesOptions {
   seqTo?: number;
   /** The most messages to return: 0 to 10,000 (the default). For the next page, set `seqFrom` to the last seq plus 1. */
   limit?: number;
+  /** Returns only the newest of them: 0 to 10,000, in order of seq. */
+  last?: number;
 }
 
 /** A title and tags have 1 to 512 characters, without control characters. */
@@ -232,19 +233,8 @@ export interface Session {
   /** JSON of your program that is in order with the messages, but is no message. */
   readonly entries: Entries;
 
-  /** Returns the newest message, or undefined if there is none. */
-  newest(): Message | undefined;
-
   /** Returns the themes of the session, oldest first; with `level: "cluster"`, the clusters. */
   roots(options?: { level?: SessionLevel }): RootInfo[];
-
-  /**
-   * Returns why a step is in its cluster.
-   *
-   * @param position  The log position at which the step entered the forest.
-   * @throws {StoreError} `OPTION_INVALID` if no step of the session entered it there.
-   */
-  placement(position: number): Placement;
 
   /** Returns counts, times and names. This counts every message. If you need only the project, use `project`. */
   info(): SessionOverview;

@@ -126,7 +126,7 @@ export const LOST_OPTIONS = once(() =>
   } satisfies FieldsOf<LostOptions>),
 );
 
-export const SIGNAL_OPTIONS = once(() => z.strictObject({ signal: z.optional(abortSignal()) }));
+const SIGNAL_OPTIONS = once(() => z.strictObject({ signal: z.optional(abortSignal()) }));
 
 export const UPKEEP_OPTIONS = once(() =>
   z.extend(SIGNAL_OPTIONS(), {

@@ -227,15 +227,6 @@ export interface Store {
   recall(query: RecallQuery, options?: RecallOptions): Promise<RecallHit[]>;
 
   /**
-   * Returns the vector of a query, made by the store's embedder. If the embedder is remote, pass this vector to `nearestRoots`
-   * and `render`, because they do not wait for the network.
-   *
-   * @returns undefined if a local embedder finds no words in the text.
-   * @throws {StoreError} `QUERY_EMPTY`; the error of the embedder; the signal's reason if aborted.
-   */
-  embedQuery(text: string, options?: { signal?: AbortSignal }): Promise<Float32Array | undefined>;
-
-  /**
    * Returns the clusters nearest to a text or a vector, nearest first.
    *
    * @throws {StoreError} `OPTION_INVALID`, also for a text with a remote embedder; `QUERY_EMPTY`, `VECTOR_INVALID`.

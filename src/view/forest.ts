@@ -2,6 +2,7 @@ import { StoreError } from "../core/errors.ts";
 import { parseHandle } from "../core/handle.ts";
 import type { Store } from "../index.ts";
 import { sessionIds } from "../session/aids/session-ids.ts";
+import { internalsOf } from "../session/opened-store.ts";
 import type { ForestAnswer, LogAnswer, WhyAnswer } from "./api.ts";
 import { isOfForest, isOfSession } from "./path.ts";
 import { sql } from "./sql.ts";
@@ -133,7 +134,7 @@ export function whyAnswer(store: Store, id: string, position: number): WhyAnswer
     const text = `Theme ${row.node} became a part of theme ${row.root}, because uniting these two cost least: ${shown(score)}.`;
     return { position, kind, score, ...none, text };
   }
-  const session = store.resume(String(row.holder));
+  const session = internalsOf(store).resume(String(row.holder));
   const { cluster: _cluster, kind: entered, ...placement } = session.placement(position);
   const [first] = session.messages({ seqFrom: placement.seqFirst, limit: 1 });
   return { position, ...placement, kind: entered, speaker: first?.role ?? null, text: reasonOf(placement) };

@@ -1,7 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll } from "vitest";
-import { geminiEmbedder, openaiEmbedder, staticEmbedder, transformersEmbedder } from "../../src/index.ts";
-import { vectorOf } from "../support/gemini-model.ts";
+import { geminiEmbedder, openaiEmbedder, staticEmbedder } from "../../src/index.ts";
 import { type GeminiServer, startGeminiServer } from "../support/gemini-server.ts";
 import { OPENAI_DIMENSION, type OpenaiServer, startOpenaiServer } from "../support/openai-server.ts";
 import { staticModel } from "../support/static-model.ts";
@@ -32,18 +30,6 @@ for (const model of ["gemini-embedding-2", "gemini-embedding-001"] as const) {
 
 describeRemoteEmbedder("a server with OpenAI's API", {
   create: () => openaiEmbedder({ baseUrl: openai.url, model: "words", dimension: OPENAI_DIMENSION }),
-  ...TEXTS,
-});
-
-describeRemoteEmbedder("a pipeline of Transformers.js", {
-  create: () =>
-    transformersEmbedder({
-      pipeline: async (texts) => {
-        await sleep(1);
-        return { tolist: () => texts.map((text) => vectorOf(text, 384)) };
-      },
-      model: "Xenova/all-MiniLM-L6-v2",
-    }),
   ...TEXTS,
 });
 

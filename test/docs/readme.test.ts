@@ -32,6 +32,7 @@ const ENTRIES: Readonly<Record<string, string>> = {
   "coppice/adk": "frameworks/adk.ts",
   "coppice/langgraph": "frameworks/langgraph.ts",
   "coppice/openai-agents": "frameworks/openai-agents.ts",
+  "coppice/schema": "store/sql/schema.ts",
   "coppice/tools": "session/aids/tools.ts",
   "coppice/view": "view/index.ts",
 };
@@ -140,7 +141,7 @@ describe("the snippets in TypeScript", () => {
     await gemini.close();
   });
 
-  test("are there", () => expect(snippets.length).toBe(30));
+  test("are there", () => expect(snippets.length).toBe(32));
 
   test.each(snippets.map((code, index) => [index, code] as const))(
     "snippet %i runs as it stands",
@@ -209,7 +210,7 @@ test("the example of recall prints what it says", async () => {
 describe("the queries in SQL", () => {
   const queries = blocks("sql");
 
-  test("are there", () => expect(queries.length).toBe(20));
+  test("are there", () => expect(queries.length).toBe(22));
 
   test.each(queries.map((query) => [query.split("\n")[0]!, query] as const))("%s", async (_, query) => {
     const path = join(folder, "sql.db");
@@ -235,6 +236,10 @@ describe("the queries in SQL", () => {
       await session.resolveDirty();
       session.fork({ toSeq: 2, id: `${id}-again` });
     }
+    const corrected = store.session("corrected");
+    corrected.append({ role: "user", content: "Deploy to Frankfurt." });
+    corrected.rewind({ toSeq: -1 });
+    corrected.append({ role: "user", content: "Deploy to Dublin." });
     await store.upkeep();
     const thread = { configurable: { thread_id: "t" } };
     await new CoppiceSaver(store).put(thread, emptyCheckpoint(), { source: "input", step: -1, parents: {} }, {});

@@ -27,7 +27,6 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
     args: [join(folder.path, "cli.jsonl")],
     keys: "files sessionCount newCount knownCount forgottenCount excludedCount valueCount replaced passedOverCount isDryRun warningCount summaries",
   },
-  chat: null,
   mcp: null,
   view: null,
   watch: null,

@@ -138,7 +138,7 @@ test("what a copy of the file forgot before the hub had it comes to the hub from
     await hub.push(store, WEB);
     store.session("s", { project: "web" }).append(talk(4));
     const other = await copy();
-    const secret = store.resume("s").newest()!;
+    const secret = store.resume("s").messages({ last: 1 })[0]!;
     store.forget("s", { messageIds: [secret.id] });
     if (isOwnPush) store.resume("s").append(user("more"));
     await hub.push(store, WEB);
@@ -380,7 +380,7 @@ test("an older file deletes no message on the hub whose seq a message had that w
   expect(await hub.push(older, WEB)).toMatchObject({ behind: ["s"] });
   const away = temporaryStore();
   await hub.pull(away, "s");
-  expect(away.resume("s").newest()!.text).toBe("kept");
+  expect(away.resume("s").messages({ last: 1 })[0]!.text).toBe("kept");
 });
 
 test("a pull deletes no message of the store whose seq a message had that a colleague has forgotten", async () => {
@@ -394,7 +394,7 @@ test("a pull deletes no message of the store whose seq a message had that a coll
   await hub.push(away, WEB);
   expect(session.append(user("mine")).seq).toBe(theirs!.seq);
   await expect(hub.pull(home, "s")).rejects.toMatchObject({ code: "SESSION_DIVERGED" });
-  expect(session.newest()!.text).toBe("mine");
+  expect(session.messages({ last: 1 })[0]!.text).toBe("mine");
 });
 
 /** A store and a copy of its file, which have both appended one message, under the same id. */
@@ -416,7 +416,7 @@ test("a message stays if another copy of the file has forgotten one of the same 
   await hub.push(home, WEB);
   expect(await hub.push(other, WEB)).toMatchObject({ diverged: ["s"] });
   await expect(hub.pull(other, "s")).rejects.toMatchObject({ code: "SESSION_DIVERGED" });
-  expect(other.resume("s").newest()!.text).toBe("said elsewhere");
+  expect(other.resume("s").messages({ last: 1 })[0]!.text).toBe("said elsewhere");
   const { forkId } = await hub.pull(other, "s", { fork: true });
   expect(other.resume(forkId!).messages()).toMatchObject([{ text: "said elsewhere" }]);
 });
@@ -426,11 +426,11 @@ test("a copy of the file that forgot a message deletes none of the same id", asy
   other.forget("s", { messageIds: [messageId] });
   expect(await hub.push(other, WEB)).toMatchObject({ behind: ["s"] });
   await hub.pull(other, "s");
-  expect(other.resume("s").newest()!.text).toBe("said at home");
+  expect(other.resume("s").messages({ last: 1 })[0]!.text).toBe("said at home");
   await hub.push(other, WEB);
   const away = temporaryStore();
   await hub.pull(away, "s");
-  expect(away.resume("s").newest()!.text).toBe("said at home");
+  expect(away.resume("s").messages({ last: 1 })[0]!.text).toBe("said at home");
 });
 
 test("a fork does not bring back what was forgotten on the hub", async () => {
@@ -663,7 +663,7 @@ test("two stores' sessions of one id are told apart by their origins, and a pull
     details: { option: "origin", expected: expect.stringMatching(`(${older}|${newer}).*(${older}|${newer})`) },
   });
   await hub.pull(third, "s", { origin: newer! });
-  expect(third.resume("s").newest()!.text).toBe("away");
+  expect(third.resume("s").messages({ last: 1 })[0]!.text).toBe("away");
   expect(await hub.pull(third, "s")).toMatchObject({ outcome: "known" });
   expect(await hub.pull(home, "s")).toMatchObject({ outcome: "known" });
   await expect(hub.pull(temporaryStore(), "s", { origin: "none" })).rejects.toMatchObject({

@@ -28,7 +28,6 @@ test("values", () => {
     "openaiEmbedder",
     "repairToolPairs",
     "staticEmbedder",
-    "transformersEmbedder",
   ]);
 });
 
@@ -84,8 +83,6 @@ test("values and types of tools", () => {
 
 test("values and types of imports", () => {
   expect(Object.keys(imports).sort()).toEqual([
-    "PAUSE",
-    "QUIET",
     "defineImporter",
     "findAgentLocations",
     "importFiles",
@@ -193,7 +190,6 @@ test("types", () => {
     "OpenaiEmbedderOptions",
     "Part",
     "PartInput",
-    "Placement",
     "Pressure",
     "RecallHit",
     "RecallOptions",
@@ -225,7 +221,6 @@ test("types", () => {
     "SummaryText",
     "TokenBudget",
     "TokenCounter",
-    "TransformersEmbedderOptions",
     "VerifyReport",
     "Work",
     "WorkOptions",
@@ -238,7 +233,6 @@ const STORE_METHODS: { [M in Extract<keyof coppice.Store, string>]: true } = {
   backup: true,
   close: true,
   doctor: true,
-  embedQuery: true,
   exclude: true,
   expand: true,
   export: true,
@@ -274,9 +268,7 @@ const SESSION_METHODS: { [M in Extract<keyof coppice.Session, string>]: true } =
   id: true,
   info: true,
   messages: true,
-  newest: true,
   pin: true,
-  placement: true,
   pressure: true,
   project: true,
   render: true,

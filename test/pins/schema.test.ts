@@ -1,6 +1,9 @@
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { generateSQLiteDrizzleJson, generateSQLiteMigration } from "drizzle-kit/api";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import * as schema from "../../src/store/sql/schema.ts";
 import { temporaryStore } from "../support/temporary-store.ts";
 
@@ -70,6 +73,8 @@ test("tables and views, with their columns in order", () => {
     ["table", "unions", "id session_id generation level kind node root score checksum"],
     ["view", "cluster_members", "cluster_id message_id session_id seq log_position"],
     ["view", "message_zones", "message_id session_id seq zone is_hot is_cold"],
+    ["view", "replaced_messages", "message_id session_id branch_id seq replaced_at_ms replaced_by"],
+    ["view", "session_agents", "session_id project agent started_by forked_from"],
     ["view", "session_messages", "session_id seq message_id holder_id role text"],
     [
       "view",
@@ -126,4 +131,16 @@ test("`npm run migration` finds nothing that the migrations lack", async () => {
   const name = `${String(entries.at(-1).idx).padStart(4, "0")}_snapshot.json`;
   const snapshot = JSON.parse(readFileSync(new URL(name, folder), "utf8"));
   expect(await generateSQLiteMigration(snapshot, await generateSQLiteDrizzleJson(schema))).toEqual([]);
+});
+
+test("`drizzle-kit check` finds the migrations in order, and its configuration opens the store that COPPICE_DB names", async () => {
+  const root = fileURLToPath(new URL("../..", import.meta.url));
+  const kit = join(root, "node_modules", "drizzle-kit", "bin.cjs");
+  const { status, stdout } = spawnSync(process.execPath, [kit, "check"], { cwd: root, encoding: "utf8" });
+  expect([status, stdout]).toEqual([0, expect.stringContaining("Everything's fine")]);
+  vi.stubEnv("COPPICE_DB", "/somewhere/agent.db");
+  vi.resetModules();
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const { default: config } = await import("../../drizzle.config.ts");
+  expect(config).toMatchObject({ dialect: "sqlite", dbCredentials: { url: "/somewhere/agent.db" } });
 });

@@ -169,7 +169,7 @@ class Run {
       case "append":
         for (const message of this.#messages(happening)) {
           session.append(message);
-          said.push(session.newest()!);
+          said.push(session.messages({ last: 1 })[0]!);
         }
         if (happening.isCompacted) session.compact();
         break;

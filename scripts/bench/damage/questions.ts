@@ -51,7 +51,7 @@ export function questionsOf(store: Store): Question[] {
   for (const { id, messageCount } of store.sessions()) {
     questions.push({ name: "roots", ask: (from) => from.resume(id).roots() });
     questions.push({ name: "info", ask: (from) => from.resume(id).info() });
-    questions.push({ name: "newest", ask: (from) => from.resume(id).newest() });
+    questions.push({ name: "newest", ask: (from) => from.resume(id).messages({ last: 1 })[0] });
     questions.push({ name: "branches", ask: (from) => from.resume(id).branches() });
     questions.push({ name: "entries", ask: (from) => from.resume(id).entries.list() });
     questions.push({ name: "pressure", ask: (from) => from.resume(id).pressure({ tokensMax: 3_000 }) });

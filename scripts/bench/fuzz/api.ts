@@ -101,7 +101,6 @@ const STORE_CALLS: Record<
       ...{ sessionIds: ["a"], roles: ["user"], partTypes: ["text"], sinceMs: 0, untilMs: 9e12 },
     },
   ],
-  embedQuery: () => ["the deploy", {}],
   nearestRoots: (random) => [
     random.pick<unknown>(["the deploy", new Float32Array(384).fill(1)]),
     { k: 3, exact: true },
@@ -154,7 +153,6 @@ const ENTRY_CALLS: Record<keyof Entries, Arguments> = {
 
 const SESSION_CALLS: Record<Exclude<keyof Session, "id" | "project" | "entries">, Arguments> = {
   pin: (random) => [1 + random.below(300), { pinned: random.chance(0.5) }],
-  placement: (random) => [1 + random.below(300)],
   update: (random) => [{ title: random.pick(SESSION_IDS), addTags: [random.pick(SESSION_IDS)], removeTags: ["a"] }],
   append: (random) => [
     random.chance(0.5) ? random.pick(MESSAGES) : random.some(4, () => random.pick(MESSAGES)),
@@ -172,7 +170,6 @@ const SESSION_CALLS: Record<Exclude<keyof Session, "id" | "project" | "entries">
   fork: (random) => [{ toSeq: random.below(50), id: random.pick(SESSION_IDS) }],
   rewind: (random) => [{ toSeq: random.below(50) - 1 }],
   messages: () => [{ seqFrom: 0, seqTo: 5, limit: 3 }],
-  newest: () => [],
   roots: () => [{ level: "cluster" }],
   info: () => [],
 };

@@ -15,12 +15,11 @@ const HANDLES = ["1", "theme:1", "cluster:1@9", "subject:1", "span:1@2"];
 const PATHS = ["importers", "importers/neutral.jsonl", "**/*.json", "none.jsonl", STORE];
 const QUERIES = ["SELECT count(*) FROM messages", "SELECT ?", "SELECT * FROM sessions", "VALUES (1)", "DELETE FROM x"];
 
-/** Arguments of each command. `chat` has no key here. `mcp` is left out, because its first run would end this process's stdin. */
+/** Arguments of each command. `mcp` is left out, because its first run would end this process's stdin. */
 const COMMANDS: Record<string, readonly string[]> = {
   import: PATHS,
   // Without `--once`, `watch` would not end.
   "watch --once": PATHS,
-  chat: SESSIONS,
   sessions: [],
   show: SESSIONS,
   recall: ["the deploy", '"the deploy"', "which tests"],

@@ -10,7 +10,6 @@ import {
   TEST_KEY,
 } from "../../../test/support/gemini-faults.ts";
 import { type GeminiServer, startGeminiServer } from "../../../test/support/gemini-server.ts";
-import { chatTrial } from "./fault-chat.ts";
 import { summaryTrial } from "./fault-summary.ts";
 import { vectorTrial } from "./fault-vectors.ts";
 
@@ -30,7 +29,6 @@ export type StartTrial = (server: GeminiServer, path: string) => Trial;
 const TRIALS: { name: string; start: StartTrial; faults: Record<string, Fault> }[] = [
   { name: "embed", start: vectorTrial, faults: EMBEDDING_FAULTS },
   { name: "summarize", start: summaryTrial, faults: { ...GENERATION_FAULTS, ...ANSWER_FAULTS } },
-  { name: "chat", start: chatTrial, faults: GENERATION_FAULTS },
 ];
 
 /**

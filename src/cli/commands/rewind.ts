@@ -136,8 +136,8 @@ function* previewLines(session: Session, toSeq: number, count: number): Generato
   const id = oneLine(session.id);
   if (count === 0) return yield nothingAfter(id);
   const [first] = session.messages({ seqFrom: toSeq + 1, limit: 1 });
-  const to = session.newest()!;
-  const range = count === 1 ? messageHandle(first!.id) : `${messageHandle(first!.id)} to ${messageHandle(to.id)}`;
+  const [to] = session.messages({ last: 1 });
+  const range = count === 1 ? messageHandle(first!.id) : `${messageHandle(first!.id)} to ${messageHandle(to!.id)}`;
   yield `To leave ${id}: ${formatCount(count, "message")}, ${range}. \`--undo\` would bring them back.`;
 }
 

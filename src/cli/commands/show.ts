@@ -85,9 +85,10 @@ function page(session: Session, { offset, limit, said }: ShowFlags): Message[] {
 /** Returns the newest messages, oldest first. */
 function tail(session: Session, count: number, said?: true): Message[] {
   let found: Message[] = [];
-  for (let seqTo = session.newest()?.seq ?? -1; seqTo >= 0 && found.length < count; seqTo -= READ_COUNT) {
-    const read = session.messages({ seqFrom: Math.max(0, seqTo - READ_COUNT + 1), seqTo });
+  for (let seqTo = Number.MAX_SAFE_INTEGER; seqTo >= 0 && found.length < count; ) {
+    const read = session.messages({ seqTo, last: READ_COUNT });
     found = [...read.filter((message) => !said || saidParts(message).length > 0), ...found];
+    seqTo = (read[0]?.seq ?? 0) - 1;
   }
   return found.slice(-count);
 }

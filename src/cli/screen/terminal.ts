@@ -52,7 +52,6 @@ export class Terminal {
   #isReaderGone = false;
   #wake: (() => void) | undefined;
   #printedCount = 0;
-  #isMidLine = false;
   #progressShown = false;
   #progressAtMs = Number.NEGATIVE_INFINITY;
 
@@ -94,19 +93,8 @@ export class Terminal {
   }
 
   print(text: string): void {
-    this.write(`${text}\n`);
-  }
-
-  write(text: string): void {
-    if (text === "") return;
     this.#wipeProgress();
-    this.#stdout.write(shown(text));
-    this.#isMidLine = !text.endsWith("\n");
-  }
-
-  /** Ends the line that `write` began. */
-  endLine(): void {
-    if (this.#isMidLine) this.write("\n");
+    this.#stdout.write(shown(`${text}\n`));
   }
 
   /** Waits for the reader, so that long results do not pile up in memory. @returns false if nobody reads any more. */
@@ -123,7 +111,6 @@ export class Terminal {
 
   /** Prints a line on stderr. */
   note(text: string): void {
-    this.endLine();
     this.#wipeProgress();
     this.#stderr.write(`${shown(text)}\n`);
   }

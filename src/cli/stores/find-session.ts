@@ -54,7 +54,7 @@ export function lastSessions(store: Store): ReturnType<Session["info"]>[] {
 
 function notFound(store: Store, typed: string, cause: StoreError): Failure {
   if (typed === LAST) {
-    const hint = "Import one with `coppice import <path>`, or begin one with `coppice chat`.";
+    const hint = "Import one with `coppice import <path>`.";
     return new Failure(cause.code, "The store has no sessions yet.", { hint, cause });
   }
   const best = nearest(typed, sessionIds(store));

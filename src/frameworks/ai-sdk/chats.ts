@@ -63,7 +63,7 @@ export class CoppiceChats {
       const known = this.#savedCount(session, texts);
       if (known !== undefined) session.append(parsed(texts.slice(known)).flatMap(heldFormOf));
       else if (!saveAll(session, parsed(texts))) return;
-      const newestId = session.newest()?.id ?? null;
+      const newestId = newestIdOf(session);
       const saved: SavedChat = { messageCount: texts.length, digest: digestOf(texts), newestId };
       if (known !== texts.length) this.#store.items.put(SAVED, chatId, saved, { session: chatId });
     });
@@ -75,9 +75,13 @@ export class CoppiceChats {
    */
   #savedCount(session: Session, texts: readonly string[]): number | undefined {
     const saved = this.#store.items.get(SAVED, session.id)?.value as SavedChat | undefined;
-    if (saved === undefined || saved.newestId !== (session.newest()?.id ?? null)) return undefined;
+    if (saved === undefined || saved.newestId !== newestIdOf(session)) return undefined;
     return digestOf(texts.slice(0, saved.messageCount)) === saved.digest ? saved.messageCount : undefined;
   }
+}
+
+function newestIdOf(session: Session): number | null {
+  return session.messages({ last: 1 })[0]?.id ?? null;
 }
 
 function digestOf(texts: readonly string[]): string {

@@ -55,7 +55,7 @@ export function contextSteps(session: Session, options: RenderOptions = {}): Con
 /** Returns the messages of a prompt after the one that says what the session's newest message says. */
 function newIn(prompt: readonly ModelMessage[], session: Session): MessageInput[] {
   const messages = fromAiSdk(prompt);
-  const newest = session.newest();
+  const [newest] = session.messages({ last: 1 });
   const last = newest === undefined ? -1 : messages.findLastIndex((message) => saysTheSame(message, newest));
   return messages.slice(last + 1) as MessageInput[];
 }

@@ -176,9 +176,10 @@ export class CoppiceSession implements SessionHistoryTransactionAwareSession, Se
   #history(limit = Number.POSITIVE_INFINITY): PlacedItem[] {
     const pageLength = limit <= PAGE_MESSAGES ? PAGE_MESSAGES : ALL_MESSAGES;
     const newestFirst: PlacedItem[] = [];
-    let end = this.session.newest()?.seq ?? -1;
-    while (end >= 0 && newestFirst.length < limit) {
-      const page = this.session.messages({ seqFrom: Math.max(0, end - pageLength + 1), seqTo: end });
+    let seqTo = Number.MAX_SAFE_INTEGER;
+    while (seqTo >= 0 && newestFirst.length < limit) {
+      const page = this.session.messages({ seqTo, last: pageLength });
+      const seqBefore = (page[0]?.seq ?? 0) - 1;
       const nameOfCall = namesOfCalls(page.flatMap(({ parts }) => parts));
       for (const message of page.reverse()) {
         const items = itemsOf(message, nameOfCall).map((item, index) => ({ item, seq: message.seq, index }));
@@ -186,7 +187,7 @@ export class CoppiceSession implements SessionHistoryTransactionAwareSession, Se
         if (newestFirst.length >= limit) break;
         if (startsHistory(message)) return newestFirst.reverse();
       }
-      end -= pageLength;
+      seqTo = seqBefore;
     }
     return newestFirst.slice(0, limit).reverse();
   }

@@ -76,7 +76,7 @@ async function fromSeq(input: Input, seqFrom: number, call: ToolCall): Promise<A
     const session = visibleSession(store, target, call.project);
     return {
       found: session.messages({ seqFrom, limit: pageLength(limit, call.budget) }),
-      newest: session.newest()?.seq ?? -1,
+      newest: session.messages({ last: 1 })[0]?.seq ?? -1,
     };
   });
   const last = found.at(-1)?.seq ?? newest;

@@ -203,5 +203,5 @@ function answered(
 function isNewestPrompt(store: Store, { role, sessionId, seq, createdAtMs, superseded }: Hit): boolean {
   if (superseded || role !== "user" || createdAtMs < Date.now() - PROMPT_MS_MAX) return false;
   const session = store.resume(sessionId);
-  return session.newest()?.turnSeq === seq && session.info().source !== null;
+  return session.messages({ last: 1 })[0]?.turnSeq === seq && session.info().source !== null;
 }

@@ -73,37 +73,6 @@ export class GeminiClient {
   }
 
   /**
-   * Streams a reply as chunks of any shape. `timeoutMs` limits the wait for each chunk, without the time that the reader takes.
-   * When the reader stops, the connection is closed. @throws the errors of `generate`.
-   */
-  async *stream(parameters: StreamParameters, signal: AbortSignal): AsyncGenerator<unknown> {
-    signal.throwIfAborted();
-    const { model, timeoutMs } = this.settings;
-    const stopped = new AbortController();
-    const header = new DelayHeader();
-    let timer: NodeJS.Timeout | undefined;
-    try {
-      const sdk = await this.#loaded();
-      timer = setTimeout(() => stopped.abort(), timeoutMs);
-      const abortSignal = AbortSignal.any([signal, stopped.signal]);
-      const config = { ...parameters.config, abortSignal, httpOptions: header.options(timeoutMs) };
-      for await (const piece of await sdk.models.generateContentStream({ ...parameters, model, config })) {
-        clearTimeout(timer);
-        signal.throwIfAborted();
-        yield piece;
-        timer = setTimeout(() => stopped.abort(), timeoutMs);
-      }
-      signal.throwIfAborted();
-    } catch (error) {
-      signal.throwIfAborted();
-      throw modelFailure(error, this.settings, header.delayMs);
-    } finally {
-      clearTimeout(timer);
-      stopped.abort();
-    }
-  }
-
-  /**
    * Requests embeddings, and returns the SDK's response. Each text is sent as a content of its own, because `gemini-embedding-2`
    * turns a list of strings into one vector. Each counts as a request, because users report that the free tier counts so.
    */
@@ -180,8 +149,6 @@ class DelayHeader {
     };
   }
 }
-
-export type StreamParameters = Omit<Parameters<GoogleGenAI["models"]["generateContentStream"]>[0], "model">;
 
 async function loadSdk({ apiKey, baseUrl }: GeminiSettings): Promise<GoogleGenAI> {
   const { GoogleGenAI: Sdk } = await import("@google/genai");

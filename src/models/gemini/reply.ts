@@ -3,8 +3,6 @@ import { StoreError } from "../../core/errors.ts";
 import { once } from "../../core/once.ts";
 import { safeParse } from "../../core/schema.ts";
 import { cutLine, oneLine } from "../lines.ts";
-import type { ModelUsage } from "../usage.ts";
-import { tokensIn, usageSchema } from "./usage.ts";
 
 /** Finish reasons that depend on the content. The same request would end in the same way. */
 const BLOCKED: ReadonlySet<string> = new Set([
@@ -17,76 +15,37 @@ const BLOCKED: ReadonlySet<string> = new Set([
 ]);
 
 // The fields that we read from a response. The SDK passes on responses of any shape.
-const chunkSchema = once(() => {
-  const name = z.string().check(z.minLength(1));
-  const args = z.nullish(z.record(z.string(), z.unknown()));
-  const part = z.object({
-    text: z.nullish(z.string()),
-    thought: z.nullish(z.boolean()),
-    thoughtSignature: z.nullish(z.string()),
-    functionCall: z.nullish(z.object({ id: z.nullish(name), name, args })),
-  });
+const replySchema = once(() => {
+  const part = z.object({ text: z.nullish(z.string()), thought: z.nullish(z.boolean()) });
   const content = z.nullish(z.object({ parts: z.nullish(z.array(part)) }));
   return z.object({
     promptFeedback: z.nullish(z.object({ blockReason: z.nullish(z.string()) })),
     candidates: z.nullish(z.array(z.object({ finishReason: z.nullish(z.string()), content }))),
-    usageMetadata: usageSchema(),
   });
 });
 
-type ParsedChunk = z.infer<ReturnType<typeof chunkSchema>>;
-type ParsedContent = NonNullable<NonNullable<ParsedChunk["candidates"]>[number]["content"]>;
-export type ChunkPart = NonNullable<ParsedContent["parts"]>[number];
-
-export interface Chunk {
-  parts: ChunkPart[];
-  /** Set in the last chunk of a stream. */
-  finishReason: string | undefined;
-  /** The usage of the reply so far. */
-  usage: ModelUsage | undefined;
-}
-
 /**
+ * Returns the text of a reply, without reasoning.
+ *
  * @param response  The SDK's response, of any shape.
- * @throws {StoreError} `MODEL_REFUSED` if the prompt is blocked; `MODEL_ANSWER_INVALID` for another shape.
+ * @throws {StoreError} `MODEL_REFUSED` if the prompt or the reply is blocked; `MODEL_ANSWER_INVALID` if it has another shape, is cut
+ *   off, or is empty.
  */
-export function parseChunk(response: unknown, model: string): Chunk {
-  const parsed = safeParse(chunkSchema(), response);
-  if (!parsed.success) throw new StoreError("MODEL_ANSWER_INVALID", { model, reason: issueText(parsed.error) });
-  const { promptFeedback, candidates, usageMetadata } = parsed.data;
-  const blocked = promptFeedback?.blockReason ?? "";
-  if (blocked !== "") {
-    throw new StoreError("MODEL_REFUSED", { model, reason: `the prompt is blocked (${serverWord(blocked)})` });
-  }
-  const [candidate] = candidates ?? [];
-  return {
-    parts: candidate?.content?.parts ?? [],
-    finishReason: candidate?.finishReason ?? undefined,
-    usage: usageMetadata ? tokensIn(usageMetadata) : undefined,
-  };
-}
-
-/**
- * @param isEmpty  True if the reply has no text and no call.
- * @throws {StoreError} `MODEL_REFUSED` if the reply is blocked; `MODEL_ANSWER_INVALID` if it is cut off or empty.
- */
-export function checkFinish(finishReason: string | undefined, isEmpty: boolean, model: string): void {
-  if (finishReason !== undefined && BLOCKED.has(finishReason)) {
-    throw new StoreError("MODEL_REFUSED", { model, reason: `the reply is blocked (${finishReason})` });
-  }
-  const isWhole = finishReason === "STOP" || (finishReason === undefined && isEmpty);
-  if (!isWhole) {
-    const reason = `it is cut off (${serverWord(finishReason ?? "the stream ended early")})`;
-    throw new StoreError("MODEL_ANSWER_INVALID", { model, reason });
-  }
-  if (isEmpty) throw new StoreError("MODEL_ANSWER_INVALID", { model, reason: "it is empty" });
-}
-
-/** Returns the text of a reply that came as a whole. @throws {StoreError} the errors of `parseChunk` and `checkFinish`. */
 export function replyText(response: unknown, model: string): string {
-  const { parts, finishReason = "STOP" } = parseChunk(response, model);
+  const refused = (reason: string): StoreError => new StoreError("MODEL_REFUSED", { model, reason });
+  const invalid = (reason: string): StoreError => new StoreError("MODEL_ANSWER_INVALID", { model, reason });
+  const parsed = safeParse(replySchema(), response);
+  if (!parsed.success) throw invalid(issueText(parsed.error));
+  const { promptFeedback, candidates } = parsed.data;
+  const blocked = promptFeedback?.blockReason ?? "";
+  if (blocked !== "") throw refused(`the prompt is blocked (${serverWord(blocked)})`);
+  const [candidate] = candidates ?? [];
+  const finish = candidate?.finishReason ?? "STOP";
+  if (BLOCKED.has(finish)) throw refused(`the reply is blocked (${finish})`);
+  if (finish !== "STOP") throw invalid(`it is cut off (${serverWord(finish)})`);
+  const parts = candidate?.content?.parts ?? [];
   const text = parts.map((part) => (part.thought === true ? "" : (part.text ?? ""))).join("");
-  checkFinish(finishReason, text.trim() === "", model);
+  if (text.trim() === "") throw invalid("it is empty");
   return text;
 }
 

@@ -25,30 +25,19 @@ export const PRICES: ReadonlyMap<string, TokenPrices> = new Map([
   ["gemini-embedding-001", { input: 0.15, output: 0 }],
 ]);
 
-/** The `usageMetadata` of a response. Malformed counts are ignored, because they must not make a good reply fail. */
-export const usageSchema = once(() => {
+// Malformed counts are ignored, because they must not make a good reply fail.
+const replySchema = once(() => {
   const count = z.catch(z.nullish(z.int().check(z.gte(0))), undefined);
   const counts = { promptTokenCount: count, candidatesTokenCount: count, thoughtsTokenCount: count };
-  return z.catch(z.nullish(z.object(counts)), undefined);
+  return z.object({ usageMetadata: z.catch(z.nullish(z.object(counts)), undefined) });
 });
-
-const replySchema = once(() => z.object({ usageMetadata: usageSchema() }));
-
-export function tokensIn(usage: NonNullable<z.infer<ReturnType<typeof usageSchema>>>): ModelUsage {
-  const { promptTokenCount, candidatesTokenCount, thoughtsTokenCount } = usage;
-  return { inputTokens: promptTokenCount ?? 0, outputTokens: (candidatesTokenCount ?? 0) + (thoughtsTokenCount ?? 0) };
-}
 
 /** Returns the cost of a reply of any shape. Version 2 of the SDK leaves out the input of embeddings, so `sent` is estimated. */
 export function usageOf(response: unknown, sent: readonly string[], prices: TokenPrices | undefined): ModelUsage {
-  const counted = z.safeParse(replySchema(), response).data?.usageMetadata ?? {};
-  const estimate = (): number => sent.reduce((tokens, text) => tokens + estimateTokens(text), 0);
-  const inputTokens = counted.promptTokenCount ?? estimate();
-  return withCost({ ...tokensIn(counted), inputTokens }, prices);
-}
-
-export function withCost(usage: ModelUsage, prices: TokenPrices | undefined): ModelUsage {
-  if (prices === undefined) return usage;
-  const costUsd = (usage.inputTokens * prices.input + usage.outputTokens * prices.output) / 1_000_000;
-  return { ...usage, costUsd };
+  const counted = z.safeParse(replySchema(), response).data?.usageMetadata;
+  const inputTokens = counted?.promptTokenCount ?? sent.reduce((tokens, text) => tokens + estimateTokens(text), 0);
+  const outputTokens = (counted?.candidatesTokenCount ?? 0) + (counted?.thoughtsTokenCount ?? 0);
+  if (prices === undefined) return { inputTokens, outputTokens };
+  const costUsd = (inputTokens * prices.input + outputTokens * prices.output) / 1_000_000;
+  return { inputTokens, outputTokens, costUsd };
 }

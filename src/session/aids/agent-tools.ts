@@ -3,7 +3,7 @@ import { once } from "../../core/once.ts";
 import { parseOptions, text, whole } from "../../core/schema.ts";
 import { estimatingTokenCounter } from "../../core/tokens.ts";
 import type { Store } from "../store.ts";
-import { READING_TOOLS, type ReadingTool, runTool } from "./chat-tools.ts";
+import { READING_TOOLS, type ReadingTool, runTool } from "./reading-tools.ts";
 
 const TOKENS_DEFAULT = 3_000;
 export const TOOL_TOKENS_MIN = 200;
@@ -94,7 +94,7 @@ export function agentTools(store: Store, options: AgentToolsOptions = {}): Agent
   const run: AgentTools["run"] = async (name, args, { signal = new AbortController().signal } = {}) => {
     signal.throwIfAborted();
     const call = { type: "tool_call", toolCallId: name, name, args: parsedJson(args) } as const;
-    const { content, isError = false } = await runTool(call, tokensMax, ports, signal, READING_TOOLS);
+    const { content, isError = false } = await runTool(call, tokensMax, ports, signal);
     return { content: content as string, isError };
   };
   const tools = READING_TOOLS.map(({ name, description, schema }) => ({

@@ -177,6 +177,10 @@ export class MessageRepository extends PathReader {
     SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? ORDER BY seq LIMIT ?`
     .raw()
     .map((values) => this.#checked(messageRowOf(values)));
+  readonly #newest = this.statement<[id: string, seqFirst: number, seqLast: number, limit: number], MessageValues>`
+    SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? ORDER BY seq DESC LIMIT ?`
+    .raw()
+    .map((values) => this.#checked(messageRowOf(values)));
   readonly #notableBefore = this.statement<SeqRange, MessageValues>`
     SELECT ${MESSAGE} FROM messages
     WHERE session_id = @sessionId AND seq >= @seqFrom AND seq < @seqEnd AND pinned = 0 ORDER BY seq DESC LIMIT @limit`
@@ -566,6 +570,15 @@ export class MessageRepository extends PathReader {
       const range: SeqsOfSession = [piece.sessionId, piece.seqFirst, piece.seqLast];
       return inPlace(range, this.#range.all(...range, left));
     });
+  }
+
+  /** Returns the newest messages from one seq to another, oldest first. */
+  newest(sessionId: string, seqFirst: number, seqLast: number, count: number): Message[] {
+    const newestFirst = rowsIn(this.paths.pieces(sessionId, seqFirst, seqLast).reverse(), count, (piece, left) => {
+      const range: SeqsOfSession = [piece.sessionId, piece.seqFirst, piece.seqLast];
+      return inPlace(range, this.#newest.all(...range, left).reverse()).reverse();
+    });
+    return newestFirst.reverse();
   }
 
   /** @param count  How many messages the themes have. @throws {DamageError} if these are not all messages before `seqEnd`. */

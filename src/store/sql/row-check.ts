@@ -2,8 +2,8 @@ import type Database from "better-sqlite3";
 import { getTableName } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { DamageError } from "../../core/damage.ts";
-import { UNSEALED } from "./schema.ts";
 import { columns } from "./statement.ts";
+import { UNSEALED } from "./unsealed.ts";
 
 interface IndexName {
   name: string;

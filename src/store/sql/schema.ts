@@ -7,7 +7,6 @@ import {
   integer,
   primaryKey,
   real,
-  type SQLiteTable,
   sqliteTable,
   text,
   uniqueIndex,
@@ -650,26 +649,3 @@ export const storeSettings = sqliteTable("store_settings", {
   value: json("value").notNull(),
   checksum: checksum(),
 });
-
-/** The tables whose rows have checksums, with the columns that are not covered because they often change. */
-export const UNSEALED: ReadonlyMap<SQLiteTable, readonly string[]> = new Map<SQLiteTable, readonly string[]>([
-  [sessions, ["frontierVersion"]],
-  [messages, ["parentId", "embedding", "embedderId", "storedText"]],
-  [unions, []],
-  [undoneUnions, []],
-  [sharedPasts, []],
-  [clusters, ["settledAt", "subjectParentId"]],
-  [themes, []],
-  [actions, []],
-  [entries, ["id"]],
-  [items, ["id"]],
-  [themeCheckpoints, ["id"]],
-  [forgottenMessages, ["sessionId"]],
-  [messageArtifacts, []],
-  [frontierMoves, []],
-  [discardedCosts, []],
-  [tombstones, []],
-  [storeSettings, []],
-  [generations, ["createdAtMs", "rewriteCount"]],
-  [summaries, ["claimedUntilMs"]],
-]);

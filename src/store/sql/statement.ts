@@ -3,7 +3,7 @@ import { Column, getTableColumns, getTableName } from "drizzle-orm";
 import { getTableConfig, type SQLiteTable } from "drizzle-orm/sqlite-core";
 import { DamageError } from "../../core/damage.ts";
 import { checksumOf } from "./checksum.ts";
-import { UNSEALED } from "./schema.ts";
+import { UNSEALED } from "./unsealed.ts";
 
 /** Positional parameters as a tuple, or named ones as an object. */
 type Parameters = readonly unknown[] | object;

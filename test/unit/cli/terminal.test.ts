@@ -30,9 +30,9 @@ describe("a terminal", () => {
     const stdout = new FakeStream({ isTTY: true, columns: 100 });
     const terminal = new Terminal(stdout, new FakeStream(), {});
     expect(terminal.width).toBe(100);
-    terminal.write(terminal.style("dim", "x"));
-    terminal.write(terminal.style(["bold", "green"], "x"));
-    expect(stdout.text).toBe("\u001b[2mx\u001b[22m\u001b[1m\u001b[32mx\u001b[39m\u001b[22m");
+    terminal.print(terminal.style("dim", "x"));
+    terminal.print(terminal.style(["bold", "green"], "x"));
+    expect(stdout.text).toBe("\u001b[2mx\u001b[22m\n\u001b[1m\u001b[32mx\u001b[39m\u001b[22m\n");
   });
 
   test("uses COLUMNS, and 80 if the screen does not report its width", () => {
@@ -49,7 +49,7 @@ describe("foreign text", () => {
     const [stdout, stderr] = [new FakeStream({ isTTY: true }), new FakeStream({ isTTY: true })];
     const terminal = new Terminal(stdout, stderr, {});
     terminal.print(FOREIGN);
-    terminal.write(terminal.style("bold", FOREIGN));
+    terminal.print(terminal.style("bold", FOREIGN));
     terminal.note(FOREIGN);
     terminal.hint(FOREIGN);
     terminal.progress(`${FOREIGN}\n`);
@@ -86,14 +86,14 @@ describe("colors", () => {
     const stdout = stream();
     const terminal = new Terminal(stdout, pipe(), env);
     terminal.colors = choice;
-    terminal.write(terminal.style("red", "x"));
-    expect(stdout.text).toBe(shown);
+    terminal.print(terminal.style("red", "x"));
+    expect(stdout.text).toBe(`${shown}\n`);
   });
 
   test("are decided for each stream", () => {
     const [stdout, stderr] = [pipe(), screen()];
     const terminal = new Terminal(stdout, stderr, {});
-    terminal.write(terminal.style("red", "x"));
+    terminal.print(terminal.style("red", "x"));
     terminal.note(terminal.styleNote("red", "x"));
     expect([stdout.text, stderr.text]).toEqual(["x\n", `${RED}\n`]);
   });

@@ -5,6 +5,7 @@ import { isOffAt } from "../../../src/hooks/hook-switch.ts";
 import type { MessageInput } from "../../../src/index.ts";
 import { QUICK_COLUMNS } from "../../../src/store/quick-reader.ts";
 import * as schema from "../../../src/store/sql/schema.ts";
+import { UNSEALED } from "../../../src/store/sql/unsealed.ts";
 import { sayingOf, storeOf } from "../../support/hooks.ts";
 import { inDatabase, inSealed } from "../../support/rows.ts";
 import { assistant, user } from "../../support/said.ts";
@@ -132,7 +133,7 @@ test.each<[what: string, sql: string, told?: RegExp]>([
 });
 
 test("the columns that hooks compare are those that checksums cover", () => {
-  const { clusters, messages, sessions, storeSettings, UNSEALED } = schema;
+  const { clusters, messages, sessions, storeSettings } = schema;
   for (const [name, table] of Object.entries({ sessions, messages, clusters, storeSettings })) {
     const unsealed = ["checksum", ...UNSEALED.get(table)!];
     const sealed = Object.keys(getTableColumns(table)).filter((key) => !unsealed.includes(key));

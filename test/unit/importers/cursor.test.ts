@@ -101,6 +101,24 @@ test("a conversation comes in its own order, with thoughts, calls, results, imag
   expect(JSON.stringify(events)).not.toContain("hush");
 });
 
+test("what a reply took is told once, and a reply after the result of a call tells its own", async () => {
+  const took = { tokenCount: { inputTokens: 6, outputTokens: 1 } };
+  conversation("s", [
+    user("a"),
+    { ...tool("b", { result: "x", status: "completed" }), ...took },
+    reply("c", took),
+    reply("d", took),
+  ]);
+  const usages = messagesIn(await read()).map(({ id, metadata }) => [id, metadata?.usage ?? null]);
+  expect(usages).toEqual([
+    ["a", null],
+    ["b", took.tokenCount],
+    ["b:call_b", null],
+    ["c", took.tokenCount],
+    ["d", null],
+  ]);
+});
+
 test("subagents come after the conversation that started them, and names from the table of headers", async () => {
   database.exec("CREATE TABLE composerHeaders (composerId TEXT PRIMARY KEY, value TEXT)");
   const header = { name: "Foghorn", workspaceIdentifier: { uri: { fsPath: "/srv/horn" } } };

@@ -54,7 +54,7 @@ test("superseded messages stay out of an import of the same export, with and wit
   from.resume("plain").append({ role: "assistant", content: "The right one." });
   write();
   expect(await bring(store, path)).toMatchObject({ newCount: 1 });
-  expect(store.resume("plain").newest()).toMatchObject({ seq: 1, text: "The right one." });
+  expect(store.resume("plain").messages({ last: 1 })[0]).toMatchObject({ seq: 1, text: "The right one." });
 });
 
 describe("what was forgotten", () => {

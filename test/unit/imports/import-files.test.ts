@@ -12,8 +12,6 @@ import {
   type ImportFile,
   type ImportProgress,
   importFiles,
-  PAUSE,
-  QUIET,
   surveyLocations,
   type WatchEvent,
   watchFiles,
@@ -42,7 +40,7 @@ const irc = defineImporter({
     let text = "";
     let line = 0;
     for await (const chunk of chunks) {
-      if (chunk === PAUSE || chunk === QUIET) {
+      if (chunk.byteLength === 0) {
         yield { kind: "paused" };
         continue;
       }

@@ -104,23 +104,13 @@ describe("recall with a remote embedder", () => {
 });
 
 describe("calls that answer at once", () => {
-  test("nearestRoots refuses a text and takes what embedQuery gives", async () => {
+  test("nearestRoots refuses a text and takes a vector of the embedder", async () => {
     const { store, embedder } = await remoteStore();
     expect(() => store.nearestRoots("harbor")).toThrow(
       expect.objectContaining({ code: "OPTION_INVALID", message: expect.stringContaining('"scripted-384" is remote') }),
     );
-    const vector = await store.embedQuery("the harbor lens is cracked");
-    expect(embedder.requests).toMatchObject([{ task: "query" }]);
-    expect(store.nearestRoots(vector!, { k: 1 })).toMatchObject([{ root: expect.stringMatching(/^cluster:1@/) }]);
-    await expect(store.embedQuery(" ")).rejects.toMatchObject({ code: "QUERY_EMPTY" });
-    embedder.before = () => {
-      throw away();
-    };
-    await expect(store.embedQuery("harbor")).rejects.toMatchObject({ code: "MODEL_UNAVAILABLE" });
-  });
-
-  test("embedQuery of a local embedder is its vector", async () => {
-    const store = openedStore(temporaryPath());
-    expect(await store.embedQuery("harbor")).toEqual(vectorOf("harbor"));
+    expect(embedder.requests).toEqual([]);
+    const vector = vectorOf("the harbor lens is cracked")!;
+    expect(store.nearestRoots(vector, { k: 1 })).toMatchObject([{ root: expect.stringMatching(/^cluster:1@/) }]);
   });
 });

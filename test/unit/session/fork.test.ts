@@ -33,7 +33,7 @@ test("a fork shares the past, and both go on independently", () => {
   const { store, session, fork } = forked();
   expect(textsOf(fork).slice(0, 20)).toEqual(textsOf(session).slice(0, 20));
   expect(fork.messages({ seqTo: 20 }).map(({ sessionId }) => sessionId)).toEqual([...Array(20).fill("s"), "f"]);
-  expect([session.newest()!.seq, fork.newest()!.seq]).toEqual([29, 39]);
+  expect([session.messages({ last: 1 })[0]!.seq, fork.messages({ last: 1 })[0]!.seq]).toEqual([29, 39]);
   expect(fork.info()).toMatchObject({ messageCount: 40, project: "web", title: "Deploys", parentSessionId: "s" });
   expect(fork.info().opening).toBe(textsOf(session)[0]);
   expect(store.stats()).toMatchObject({ sessionCount: 2, messageCount: 50 });
@@ -315,7 +315,7 @@ test("a fork at an older message writes no more than what it shares, and reads a
   expect(store.verify()).toMatchObject({ ok: true, problems: [] });
   expect(rows()).toEqual(before);
   const lists = seen.map(([, ...roots]) => roots);
-  for (const of of [fork, again]) of.append(said(of.newest()!.seq + 1));
+  for (const of of [fork, again]) of.append(said(of.messages({ last: 1 })[0]!.seq + 1));
   expect(rows()).not.toEqual(before);
   expect([fork, again].map((of) => seenOf(of).slice(1))).toEqual(lists);
   expect(store.verify()).toMatchObject({ ok: true, problems: [] });
@@ -398,7 +398,12 @@ test.each([
 ])("a fork whose past is damaged shows nothing: %s", (sql) => {
   const damaged = changedFile(sql);
   const fork = damaged.resume("f");
-  for (const read of [() => fork.messages(), () => fork.newest(), () => fork.render(), () => fork.info()]) {
+  for (const read of [
+    () => fork.messages(),
+    () => fork.messages({ last: 1 })[0],
+    () => fork.render(),
+    () => fork.info(),
+  ]) {
     expect(read).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
   }
   expect(damaged.resume("s").messages()).toHaveLength(30);

@@ -25,7 +25,6 @@ test("arguments of a wrong type are refused with a typed error", async () => {
       () => store.resume(odd),
       () => store.sessions({ prefix: odd }),
       () => store.expand(odd),
-      () => store.embedQuery(odd),
       () => store.reembed({ embedder: odd, dryRun: true }),
       () => store.query(odd),
       () => store.backup(odd),

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { Session } from "../../../src/index.ts";
+import { internalsOf } from "../../../src/session/opened-store.ts";
 import { user } from "../../support/said.ts";
 import { temporaryStore } from "../../support/temporary-store.ts";
 
@@ -23,7 +24,7 @@ test("a join is explained by the similarity of its words, its neighbor and its t
   const rows = store.query(
     "SELECT id, kind, score FROM unions WHERE level = 'cluster' AND kind IN ('start', 'join') ORDER BY id",
   );
-  const placements = rows.map(({ id }) => session.placement(Number(id)));
+  const placements = rows.map(({ id }) => internalsOf(store).resume("s").placement(Number(id)));
   expect(placements.map(({ kind, score }) => ({ kind, score }))).toEqual(
     rows.map(({ kind, score }) => ({ kind, score })),
   );
@@ -49,7 +50,9 @@ test("a position at which no step of the session entered the forest is refused",
     [other!, start],
     [session!, 0],
   ] as const) {
-    expect(() => asked.placement(Number(position))).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
+    expect(() => internalsOf(store).resume(asked.id).placement(Number(position))).toThrow(
+      expect.objectContaining({ code: "OPTION_INVALID" }),
+    );
   }
 });
 

@@ -229,7 +229,7 @@ test("gives each caller a context of its own", () => {
     spoil(context);
     expect(JSON.stringify(session.render(options))).toBe(before);
   }
-  expect(session.newest()?.parts).toEqual([{ type: "tool_call", toolCallId: "c", name: "look", args }]);
+  expect(session.messages({ last: 1 })[0]?.parts).toEqual([{ type: "tool_call", toolCallId: "c", name: "look", args }]);
 });
 
 /** Changes every value in an object. */

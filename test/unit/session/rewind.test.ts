@@ -349,7 +349,7 @@ test("inside `atomically`, it is undone with everything else", () => {
     session.append(user("other"));
   });
   expect(session.messages().map(({ seq }) => seq)).toEqual([0, 1, 2]);
-  expect(session.newest()).toMatchObject({ text: "other" });
+  expect(session.messages({ last: 1 })[0]).toMatchObject({ text: "other" });
 });
 
 test("forgetting the session forgets its branches, and superseded messages can be forgotten alone", () => {

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Session, Store } from "../../../src/index.ts";
+import { internalsOf } from "../../../src/session/opened-store.ts";
 import { idsOf } from "../../support/claims.ts";
 import { talk, user } from "../../support/said.ts";
 import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
@@ -125,4 +126,31 @@ describe("a query for one message, cluster or session reads no other", () => {
       "SEARCH m USING INDEX messages_by_seq (session_id=?)", // the newest message
     ]);
   });
+});
+
+test("session_agents tells subagents from forks, and leaves out branches", () => {
+  const { intake } = internalsOf(store);
+  intake.session({ source: "codex", externalId: "main" });
+  intake.session({ source: "codex", externalId: "sub", parentExternalId: "main" });
+  session.rewind({ toSeq: 40 });
+  session.fork({ id: "fork", toSeq: 20 });
+  const [main, sub] = ["main", "sub"].map((id) => store.sessions().find(({ externalId }) => externalId === id)!.id);
+  expect(store.query("SELECT * FROM session_agents ORDER BY agent, session_id")).toEqual([
+    { session_id: "fork", project: null, agent: null, started_by: null, forked_from: "s" },
+    { session_id: "s", project: null, agent: null, started_by: null, forked_from: null },
+    ...[main, sub].sort().map((id) => {
+      return { session_id: id, project: null, agent: "codex", started_by: id === sub ? main : null, forked_from: null };
+    }),
+  ]);
+});
+
+test("replaced_messages has what was taken back, with what stands there now", () => {
+  const before = session.messages({ last: 2 });
+  session.rewind({ toSeq: before[0]!.seq - 1 });
+  const { messageId } = session.append(user("Another way."));
+  const replaced = "SELECT message_id, session_id, seq, replaced_by FROM replaced_messages ORDER BY seq";
+  expect(store.query(replaced)).toEqual([
+    { message_id: before[0]!.id, session_id: "s", seq: before[0]!.seq, replaced_by: messageId },
+    { message_id: before[1]!.id, session_id: "s", seq: before[1]!.seq, replaced_by: null },
+  ]);
 });

@@ -456,10 +456,13 @@ test("a message that has not graduated can be pinned and unpinned", async () => 
   const store = temporaryStore();
   bake(store, "s", 10);
   const view = await ServedView.entered(store, { write: true });
-  const [newest, oldest] = [store.resume("s").newest()!.id, store.resume("s").messages({ limit: 1 })[0]!.id];
+  const [newest, oldest] = [
+    store.resume("s").messages({ last: 1 })[0]!.id,
+    store.resume("s").messages({ limit: 1 })[0]!.id,
+  ];
   for (const pinned of [true, false]) {
     expect(await view.post("/api/pin", { message: newest, pinned })).toMatchObject({ status: 200 });
-    expect(store.resume("s").newest()).toMatchObject({ pinned });
+    expect(store.resume("s").messages({ last: 1 })[0]).toMatchObject({ pinned });
   }
   expect(await view.post("/api/pin", { message: oldest, pinned: true })).toMatchObject({ status: 400 });
   expect(await view.post("/api/pin", { message: 9_999, pinned: true })).toMatchObject({ status: 404 });

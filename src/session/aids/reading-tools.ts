@@ -5,7 +5,6 @@ import { escapeText } from "../../core/markup.ts";
 import type { ToolCallPart, ToolResultPart } from "../../core/message.ts";
 import { parseArguments } from "../../core/schema.ts";
 import type { TokenCounter } from "../../core/tokens.ts";
-import type { ChatTool } from "../../models/chat-model.ts";
 import type { Store } from "../store.ts";
 import { answersFirst } from "./answers-first.ts";
 import { contextPage } from "./context-page.ts";
@@ -25,7 +24,11 @@ const CONTEXT = z.omit(CONTEXT_INPUT, { strategy: true });
 const EXPAND = z.omit(EXPAND_INPUT, { limit: true, seqFrom: true });
 
 /** A tool that reads the store for a model. Its result is text, in which past messages are quoted. */
-export interface ReadingTool extends ChatTool {
+export interface ReadingTool {
+  name: string;
+  description: string;
+  /** The JSON Schema of the object of arguments. */
+  schema: object;
   run(args: unknown, call: ToolRun): Promise<string>;
 }
 
@@ -60,9 +63,6 @@ const context: ReadingTool = {
   },
 };
 
-/** A chat shows its own context. */
-export const CHAT_TOOLS: readonly ReadingTool[] = [recall, expand];
-
 export const READING_TOOLS: readonly ReadingTool[] = [recall, expand, context];
 
 export interface ToolPorts {
@@ -83,15 +83,16 @@ export async function runTool(
   tokensMax: number,
   ports: ToolPorts,
   signal: AbortSignal,
-  tools: readonly ReadingTool[] = CHAT_TOOLS,
 ): Promise<ToolResultPart> {
   const { toolCallId, name } = call;
   const result = { type: "tool_result", toolCallId, name } as const;
   try {
-    const tool = tools.find((one) => one.name === name);
+    const tool = READING_TOOLS.find((one) => one.name === name);
     if (tool === undefined) {
       const named = typeof name === "string" ? `"${name}"` : `whose name is of type ${typeof name}`;
-      throw new CallError(`There is no tool ${named}. The tools are: ${tools.map((one) => one.name).join(", ")}.`);
+      throw new CallError(
+        `There is no tool ${named}. The tools are: ${READING_TOOLS.map((one) => one.name).join(", ")}.`,
+      );
     }
     const budget = { tokensMax, tokenCounter: ports.tokenCounter };
     return { ...result, content: await tool.run(call.args, { ...ports, budget, signal }) };

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { ToolResultPart } from "../../../src/core/message.ts";
 import { estimatingTokenCounter } from "../../../src/core/tokens.ts";
 import type { Store } from "../../../src/index.ts";
-import { CHAT_TOOLS, runTool } from "../../../src/session/aids/chat-tools.ts";
+import { READING_TOOLS, runTool } from "../../../src/session/aids/reading-tools.ts";
 import { talk } from "../../support/said.ts";
 import { temporaryStore } from "../../support/temporary-store.ts";
 
@@ -30,8 +30,8 @@ async function textOf(result: Promise<ToolResultPart>): Promise<string> {
 }
 
 test("what a model is told of the tools", () => {
-  expect(CHAT_TOOLS.map(({ name }) => name)).toEqual(["recall", "expand"]);
-  expect(CHAT_TOOLS[0]!.schema).toEqual({
+  expect(READING_TOOLS.map(({ name }) => name)).toEqual(["recall", "expand", "context"]);
+  expect(READING_TOOLS[0]!.schema).toEqual({
     type: "object",
     properties: {
       query: { type: "string", description: 'Words to look for; a phrase "in double quotes" is looked for exactly' },
@@ -39,7 +39,7 @@ test("what a model is told of the tools", () => {
     },
     required: ["query"],
   });
-  expect(CHAT_TOOLS[1]!.schema).toMatchObject({
+  expect(READING_TOOLS[1]!.schema).toMatchObject({
     properties: {
       target: { type: "string" },
       level: { enum: ["step", "cluster", "theme", "subject"] },
@@ -152,7 +152,7 @@ test.each([
   ["expand", { target: "99" }, "No message with id 99. Use an id that"],
   ["expand", { target: "1", offset: 5 }, "1 has 1 messages, so none comes after offset 5."],
   ["expand", { target: "1", from: 500 }, "1 has no text from character 500 on."],
-  ["forget", {}, 'There is no tool "forget". The tools are: recall, expand.'],
+  ["forget", {}, 'There is no tool "forget". The tools are: recall, expand, context.'],
 ])("%s(%j) is answered with what is wrong", async (name, args, message) => {
   const store = temporaryStore();
   store.session("s").append({ role: "user", content: "The lamp is green." });
