@@ -26,19 +26,24 @@ import type { Importer, ImportFile, ReadableEvent } from "./importer.ts";
 import { jsonl } from "./jsonl.ts";
 import { kimi } from "./kimi.ts";
 import { kimiCode } from "./kimi-code.ts";
+import { langchain } from "./langchain.ts";
+import { langsmith } from "./langsmith.ts";
 import { fieldsIn, HEAD_LINES, LINE_BYTES_MAX } from "./lines.ts";
 import { llxprt } from "./llxprt.ts";
+import { openWebui } from "./open-webui.ts";
 import { openai } from "./openai.ts";
+import { openaiResponses } from "./openai-responses.ts";
 import { openclaw } from "./openclaw.ts";
 import { opencode } from "./opencode/importer.ts";
 import { omp, pi } from "./pi.ts";
 import { qwenCode } from "./qwen-code.ts";
+import { sharegpt } from "./sharegpt.ts";
 import { specstory } from "./specstory.ts";
 import { zed } from "./zed/importer.ts";
 import { unpacked } from "./zstd.ts";
 
 /** Must grow with each change that makes an importer read an old file differently. */
-export const READING_VERSION = 10;
+export const READING_VERSION = 11;
 
 /** Bytes of a file that detection looks at: first few, then more. A first line may hold screenshots. */
 const HEAD_BYTES = [256 * 1024, 8 * 1024 * 1024, 64 * 1024 * 1024, LINE_BYTES_MAX];
@@ -81,6 +86,11 @@ export const IMPORTERS: readonly Importer[] = [
   openclaw,
   grok,
   antigravity,
+  openWebui,
+  sharegpt,
+  langsmith,
+  langchain,
+  openaiResponses,
   aiSdk,
   gemini,
   openai,

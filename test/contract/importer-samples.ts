@@ -37,6 +37,11 @@ export const samplesByFormat: Record<string, readonly string[]> = {
   grok: ["grok.jsonl"],
   antigravity: ["antigravity.jsonl"],
   opencode: ["opencode/export.json"],
+  sharegpt: ["sharegpt.jsonl"],
+  "openai-responses": ["openai-responses.jsonl"],
+  langchain: ["langchain.jsonl"],
+  langsmith: ["langsmith.jsonl"],
+  "open-webui": ["open-webui.json"],
 };
 
 export function sampleOf(name: string): URL {
