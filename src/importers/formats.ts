@@ -27,6 +27,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
   "claude-ai": {},
   cline: { agents: ["Cline", "Roo Code"] },
   "cline-cli": { agents: ["Cline"], resume: "cline --id <id>" },
+  "cline-ui": {},
   continue: { agents: ["Continue"] },
   "copilot-chat": { agents: ["Copilot Chat"] },
   goose: { agents: ["Goose"], resume: "goose session --resume --session-id <id>" },

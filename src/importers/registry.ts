@@ -8,6 +8,7 @@ import { claudeAi } from "./claude-ai.ts";
 import { claudeHistory } from "./claude-code/history.ts";
 import { claudeCode } from "./claude-code/importer.ts";
 import { cline, clineCli } from "./cline.ts";
+import { clineUi } from "./cline-ui.ts";
 import { codexExec } from "./codex/exec.ts";
 import { codex } from "./codex/importer.ts";
 import { continueDev } from "./continue.ts";
@@ -73,6 +74,7 @@ export const IMPORTERS: readonly Importer[] = [
   claudeAi,
   cline,
   clineCli,
+  clineUi,
   continueDev,
   copilotChat,
   goose,

@@ -24,6 +24,7 @@ export const samplesByFormat: Record<string, readonly string[]> = {
   "claude-ai": ["claude-ai/conversations.json"],
   cline: ["cline/api_conversation_history.json", "cline/roo/api_conversation_history.json"],
   "cline-cli": ["cline/1772700000000_lamp1.messages.json"],
+  "cline-ui": ["cline/ui_messages.json"],
   continue: ["continue.json"],
   "copilot-chat": ["copilot-chat/session.json", "copilot-chat/session.jsonl"],
   amp: ["amp.json"],
