@@ -3,6 +3,7 @@ import { aiSdk } from "./ai-sdk.ts";
 import { aider } from "./aider.ts";
 import { amp } from "./amp.ts";
 import { antigravity } from "./antigravity.ts";
+import { atif } from "./atif.ts";
 import { chatgpt } from "./chatgpt.ts";
 import { claudeAi } from "./claude-ai.ts";
 import { claudeHistory } from "./claude-code/history.ts";
@@ -27,6 +28,7 @@ import type { Importer, ImportFile, ReadableEvent } from "./importer.ts";
 import { jsonl } from "./jsonl.ts";
 import { kimi } from "./kimi.ts";
 import { kimiCode } from "./kimi-code.ts";
+import { kiro } from "./kiro.ts";
 import { langchain } from "./langchain.ts";
 import { langsmith } from "./langsmith.ts";
 import { fieldsIn, HEAD_LINES, LINE_BYTES_MAX } from "./lines.ts";
@@ -40,6 +42,7 @@ import { omp, pi } from "./pi.ts";
 import { qwenCode } from "./qwen-code.ts";
 import { sharegpt } from "./sharegpt.ts";
 import { specstory } from "./specstory.ts";
+import { sweAgent } from "./swe-agent.ts";
 import { zed } from "./zed/importer.ts";
 import { unpacked } from "./zstd.ts";
 
@@ -88,6 +91,9 @@ export const IMPORTERS: readonly Importer[] = [
   openclaw,
   grok,
   antigravity,
+  kiro,
+  atif,
+  sweAgent,
   openWebui,
   sharegpt,
   langsmith,
