@@ -23,10 +23,10 @@ interface ListFormat {
   messageOf(key: string | undefined, item: JsonValue): JsonValue | undefined;
   /** Returns true if the message says that it is incomplete. Such a message waits, unless the file is finished. */
   isOpen?(message: JsonObject): boolean;
-  /** Returns what the path of a file tells about its sessions. */
-  about?(): Partial<SessionFacts>;
+  /** Returns what else is known of a session: by the path of its file, or by the fields before the list. */
+  about?(fields: JsonObject): Partial<SessionFacts>;
   /** Converts a message, or returns the reason why it cannot be converted. */
-  entriesOf(message: ListedMessage): MessageEntry[] | string;
+  entriesOf(message: ListedMessage, fields: JsonObject): MessageEntry[] | string;
 }
 
 /**
@@ -76,20 +76,20 @@ class ListTranslator extends Translator<Element> {
     const index = String(this.#count++);
     if (!isObject(item)) return "expected a message, as an object";
     if (!this.file.isFinished && this.#format.isOpen?.(item)) return notYet("the message is still being written");
-    return this.#format.entriesOf({ line, id: stringOf(item.id) ?? index, value: item });
+    return this.#format.entriesOf({ line, id: stringOf(item.id) ?? index, value: item }, this.#about);
   }
 
   protected override session(): SessionFacts {
     const { id, chatId, conversation_id, title, name, tools: _, ...rest } = this.#about;
     const own = stringOf(id) ?? stringOf(chatId) ?? stringOf(conversation_id);
-    const about = this.#format.about?.();
+    const about = this.#format.about?.(this.#about);
     return {
       externalId: own ?? fileNameOf(this.file.path, this.#document),
       source: this.#format.name,
       ...about,
       title: stringOf(title) ?? stringOf(name) ?? about?.title,
       createdAtMs: timeOf(this.#about),
-      metadata: saidOf(rest),
+      metadata: about?.metadata ?? saidOf(rest),
     };
   }
 }

@@ -43,6 +43,34 @@ export async function* readDocument(file: ImportFile): AsyncGenerator<Element | 
   yield* scanner.end();
 }
 
+/**
+ * Returns the objects of a JSON file as elements without a key: the items of its list, its lines, or the document itself.
+ *
+ * @param lists  Fields of such an object that are lists.
+ */
+export async function* readObjects(file: ImportFile, lists: readonly string[]): AsyncGenerator<Element | DamagedLine> {
+  let whole: (Element & { value: JsonObject }) | undefined;
+  for await (const element of readElements(file)) {
+    const isField = !("problem" in element) && element.key !== undefined;
+    if (whole !== undefined && !("problem" in element) && (!isField || element.document !== whole.document)) {
+      yield whole;
+      whole = undefined;
+    }
+    if (!isField) {
+      yield element;
+      continue;
+    }
+    const { line, document, key, value } = element as Element & { key: string };
+    whole ??= { line, document, key: undefined, value: {} };
+    const fields = whole.value;
+    const known = fields[key];
+    if (!lists.includes(key)) fields[key] = value;
+    else if (Array.isArray(known)) known.push(value);
+    else fields[key] = [value];
+  }
+  if (whole !== undefined) yield whole;
+}
+
 /** Returns the fields of a document before the items of its lists, because a program may write them last. */
 export async function* fieldsFirst(
   elements: AsyncIterable<Element | DamagedLine>,
@@ -92,9 +120,9 @@ function isLines(head: string): boolean {
 /** The results of `hasList`. Each importer asks about the objects in a head, and some are wide. */
 const withList = new WeakMap<JsonObject, boolean>();
 
-/** Returns true for a document with a list of messages. A message itself has a role. */
+/** Returns true for a document with a list of messages. A message itself has a role or a type. */
 function hasList(value: JsonObject): boolean {
-  if (value.role !== undefined) return false;
+  if (value.role !== undefined || value.type !== undefined) return false;
   const isKnown = withList.get(value) ?? Object.values(value).some(Array.isArray);
   withList.set(value, isKnown);
   return isKnown;

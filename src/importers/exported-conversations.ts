@@ -2,7 +2,7 @@ import type { JsonValue } from "../core/message.ts";
 import type { BranchPlace } from "./branches.ts";
 import { fileNameOf } from "./conversations.ts";
 import type { Element } from "./document-scanner.ts";
-import { readElements } from "./documents.ts";
+import { readObjects } from "./documents.ts";
 import type { MessageEntry } from "./entry.ts";
 import type { ImportEvent, ImportFile } from "./importer.ts";
 import type { JsonObject } from "./lines.ts";
@@ -39,7 +39,7 @@ export interface ExportFormat {
  * names the path that is shown.
  */
 export function readExport(file: ImportFile, format: ExportFormat): AsyncIterable<ImportEvent> {
-  return new ExportTranslator(file, format).translate(readElements(file));
+  return new ExportTranslator(file, format).translate(readObjects(file, format.lists));
 }
 
 class ExportTranslator extends Translator<Element> {
@@ -47,47 +47,19 @@ class ExportTranslator extends Translator<Element> {
   readonly #ids = new Map<string, number>();
   /** The session of the newest conversation. */
   #session!: SessionFacts;
-  /** The fields of a document that is one conversation. */
-  #single: { document: number; line: number; fields: JsonObject } | undefined;
 
   constructor(file: ImportFile, format: ExportFormat) {
     super(file);
     this.#format = format;
   }
 
-  protected override isTelling({ key }: Element): boolean {
-    return key === undefined;
-  }
-
-  protected override read({ line, document, key, value }: Element): string | undefined {
-    if (document !== this.#single?.document) this.#endSingle();
-    if (key === undefined) {
-      if (!this.#format.isConversation(value)) return "expected a conversation";
-      this.#addConversation(value, line, document);
-      return;
-    }
-    this.#single ??= { document, line, fields: {} };
-    const { fields } = this.#single;
-    const known = fields[key];
-    if (!this.#format.lists.includes(key)) fields[key] = value;
-    else if (Array.isArray(known)) known.push(value);
-    else fields[key] = [value];
+  protected override read({ line, document, value }: Element): string | undefined {
+    if (!this.#format.isConversation(value)) return "expected a conversation";
+    this.#addConversation(value, line, document);
   }
 
   protected override session(): SessionFacts {
     return this.#session;
-  }
-
-  protected override end(_isQuiet: boolean, isPause: boolean): void {
-    if (!isPause) this.#endSingle();
-  }
-
-  #endSingle(): void {
-    if (this.#single === undefined) return;
-    const { document, line, fields } = this.#single;
-    this.#single = undefined;
-    if (this.#format.isConversation(fields)) this.#addConversation(fields, line, document);
-    else this.warn(line, "expected a conversation");
   }
 
   #addConversation(conversation: JsonObject, line: number, document: number): void {

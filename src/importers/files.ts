@@ -12,7 +12,7 @@ const CHUNK_BYTES = 256 * 1024;
 const TRANSCRIPT_NAME = /\.jsonl(\.zst)?$/;
 
 /** Names of possible transcripts. They may also be settings, caches or databases of other programs. */
-const POSSIBLE_NAME = /\.(json|db|vscdb|md)$/;
+const POSSIBLE_NAME = /\.(json|db|vscdb|md|traj)$/;
 
 /** Files that agents keep beside their transcripts, and that hold no conversation. */
 const PASSED_OVER = [

@@ -83,6 +83,7 @@ export function agentLocations({ env, platform, home }: Machine): AgentLocation[
     { agent: "Droid", path: join(home, ".factory", "sessions") },
     { agent: "Kimi", path: join(moved("KIMI_SHARE_DIR", join(home, ".kimi")), "sessions") },
     { agent: "Kimi Code", path: join(moved("KIMI_CODE_HOME", join(home, ".kimi-code")), "sessions") },
+    { agent: "Kiro", path: join(home, ".kiro", "sessions") },
     { agent: "Zed", path: join(zed, "threads", "threads.db") },
     { agent: "Amp", path: join(data, "amp", "threads") },
     { agent: "Oh My Pi", path: join(moved("OMP_CODING_AGENT_DIR", join(home, ".omp", "agent")), "sessions") },

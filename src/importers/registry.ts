@@ -3,11 +3,13 @@ import { aiSdk } from "./ai-sdk.ts";
 import { aider } from "./aider.ts";
 import { amp } from "./amp.ts";
 import { antigravity } from "./antigravity.ts";
+import { atif } from "./atif.ts";
 import { chatgpt } from "./chatgpt.ts";
 import { claudeAi } from "./claude-ai.ts";
 import { claudeHistory } from "./claude-code/history.ts";
 import { claudeCode } from "./claude-code/importer.ts";
 import { cline, clineCli } from "./cline.ts";
+import { clineUi } from "./cline-ui.ts";
 import { codexExec } from "./codex/exec.ts";
 import { codex } from "./codex/importer.ts";
 import { continueDev } from "./continue.ts";
@@ -26,19 +28,26 @@ import type { Importer, ImportFile, ReadableEvent } from "./importer.ts";
 import { jsonl } from "./jsonl.ts";
 import { kimi } from "./kimi.ts";
 import { kimiCode } from "./kimi-code.ts";
+import { kiro } from "./kiro.ts";
+import { langchain } from "./langchain.ts";
+import { langsmith } from "./langsmith.ts";
 import { fieldsIn, HEAD_LINES, LINE_BYTES_MAX } from "./lines.ts";
 import { llxprt } from "./llxprt.ts";
+import { openWebui } from "./open-webui.ts";
 import { openai } from "./openai.ts";
+import { openaiResponses } from "./openai-responses.ts";
 import { openclaw } from "./openclaw.ts";
 import { opencode } from "./opencode/importer.ts";
 import { omp, pi } from "./pi.ts";
 import { qwenCode } from "./qwen-code.ts";
+import { sharegpt } from "./sharegpt.ts";
 import { specstory } from "./specstory.ts";
+import { sweAgent } from "./swe-agent.ts";
 import { zed } from "./zed/importer.ts";
 import { unpacked } from "./zstd.ts";
 
 /** Must grow with each change that makes an importer read an old file differently. */
-export const READING_VERSION = 10;
+export const READING_VERSION = 11;
 
 /** Bytes of a file that detection looks at: first few, then more. A first line may hold screenshots. */
 const HEAD_BYTES = [256 * 1024, 8 * 1024 * 1024, 64 * 1024 * 1024, LINE_BYTES_MAX];
@@ -68,6 +77,7 @@ export const IMPORTERS: readonly Importer[] = [
   claudeAi,
   cline,
   clineCli,
+  clineUi,
   continueDev,
   copilotChat,
   goose,
@@ -81,6 +91,14 @@ export const IMPORTERS: readonly Importer[] = [
   openclaw,
   grok,
   antigravity,
+  kiro,
+  atif,
+  sweAgent,
+  openWebui,
+  sharegpt,
+  langsmith,
+  langchain,
+  openaiResponses,
   aiSdk,
   gemini,
   openai,

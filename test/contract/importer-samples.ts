@@ -24,6 +24,7 @@ export const samplesByFormat: Record<string, readonly string[]> = {
   "claude-ai": ["claude-ai/conversations.json"],
   cline: ["cline/api_conversation_history.json", "cline/roo/api_conversation_history.json"],
   "cline-cli": ["cline/1772700000000_lamp1.messages.json"],
+  "cline-ui": ["cline-ui.json"],
   continue: ["continue.json"],
   "copilot-chat": ["copilot-chat/session.json", "copilot-chat/session.jsonl"],
   amp: ["amp.json"],
@@ -37,6 +38,14 @@ export const samplesByFormat: Record<string, readonly string[]> = {
   grok: ["grok.jsonl"],
   antigravity: ["antigravity.jsonl"],
   opencode: ["opencode/export.json"],
+  kiro: ["kiro/cli.jsonl", "kiro/messages.jsonl"],
+  atif: ["atif.json"],
+  "swe-agent": ["swe-agent.json"],
+  sharegpt: ["sharegpt.jsonl"],
+  "openai-responses": ["openai-responses.jsonl"],
+  langchain: ["langchain.jsonl"],
+  langsmith: ["langsmith.jsonl"],
+  "open-webui": ["open-webui.json"],
 };
 
 export function sampleOf(name: string): URL {

@@ -5,7 +5,18 @@ import { cline, clineCli } from "../../../src/importers/cline.ts";
 import { importFiles } from "../../../src/imports/import-files.ts";
 import { sampleOf } from "../../contract/importer-samples.ts";
 import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
-import { collect, countsOf, eventsOf, fileOf, messagesIn, put, saidIn, sessionsIn, warningsIn } from "./read.ts";
+import {
+  collect,
+  countsOf,
+  eventsAt,
+  eventsOf,
+  fileOf,
+  messagesIn,
+  put,
+  saidIn,
+  sessionsIn,
+  warningsIn,
+} from "./read.ts";
 
 const text = (words: string) => ({ type: "text", text: words });
 
@@ -76,7 +87,7 @@ test("a task has the folder, times and usage that its files tell", async () => {
   put(join(task, "task_metadata.json"), { files_in_context: [], model_usage: [] });
   const store = temporaryStore();
   const { newCount, warningCount, passedOverCount } = await importFiles(store, join(task, ".."), { summarize: false });
-  expect([newCount, warningCount, passedOverCount]).toEqual([10, 0, 2]);
+  expect([newCount, warningCount, passedOverCount]).toEqual([10, 0, 1]);
   expect(store.sessions()).toMatchObject([{ externalId: "1772700000000", source: "cline", project: "/work/lamp" }]);
   const times = store.query("SELECT created_at_ms - 1772700000000 AS t FROM messages ORDER BY seq LIMIT 4");
   expect(times.map(({ t }) => t)).toEqual([100, 101, 103, 103]);
@@ -119,4 +130,23 @@ test("a session of the CLI has what its manifest says, and its subagents are its
   expect(await sessionAt(`${externalId}.messages.json`)).toMatchObject(about);
   const agent = { externalId: `${externalId}/agent_1`, parentExternalId: externalId };
   expect(await sessionAt("agent_1.messages.json")).toMatchObject(agent);
+});
+
+test("what was shown of a task is read if the messages of the model are gone", async () => {
+  const task = join(temporaryFolder(), "globalStorage", "saoudrizwan.claude-dev", "tasks", "1772700000001");
+  const shown = join(task, "ui_messages.json");
+  put(
+    shown,
+    JSON.stringify([
+      { ts: 1_772_700_000_000, type: "say", say: "task", text: "Sharpen the chisel." },
+      { ts: 1_772_700_000_001, type: "say", say: "completion_result", text: "Done." },
+      { ts: 1_772_700_000_002, type: "ask", ask: "completion_result", text: "Done." },
+    ]),
+  );
+  const { format, events } = await eventsAt(shown);
+  expect(format).toBe("cline-ui");
+  expect(sessionsIn(events)).toMatchObject([{ externalId: "1772700000001", unlessFrom: "cline" }]);
+  expect(messagesIn(events).map(({ role }) => role)).toEqual(["user", "assistant"]);
+  put(join(task, "api_conversation_history.json"), [{ role: "user", content: "Sharpen the chisel." }]);
+  expect((await eventsAt(shown)).events).toEqual([]);
 });

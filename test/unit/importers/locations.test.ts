@@ -45,6 +45,7 @@ test("agents keep their conversations below the user's folder", () => {
     { agent: "Droid", path: "/home/mira/.factory/sessions" },
     { agent: "Kimi", path: "/home/mira/.kimi/sessions" },
     { agent: "Kimi Code", path: "/home/mira/.kimi-code/sessions" },
+    { agent: "Kiro", path: "/home/mira/.kiro/sessions" },
     { agent: "Zed", path: "/home/mira/.local/share/zed/threads/threads.db" },
     { agent: "Amp", path: "/home/mira/.local/share/amp/threads" },
     { agent: "Oh My Pi", path: "/home/mira/.omp/agent/sessions" },
