@@ -307,7 +307,7 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
   }),
   FORGOTTEN_ON_HUB: ({ sessionId, messageCount }) => ({
     message: `The hub has forgotten ${messageCount} ${messageCount === 1 ? "message" : "messages"} of session "${sessionId}", which began in this store. Here they are kept.`,
-    hint: `Nothing was written. To forget them here, too, run \`coppice hub push ${sessionId} --forgotten forget\`. With \`send\`, the session goes to the hub again as it is here.`,
+    hint: `Nothing was written. To forget them here, too, run \`coppice hub push ${sessionId} --forgotten forget\`. With \`coppice hub push ${sessionId} --forgotten send\`, the session goes to the hub again as it is here.`,
   }),
   SESSION_FORGOTTEN: ({ sessionId }) => ({
     message: `Session "${sessionId}" was forgotten in this store.`,

@@ -82,7 +82,7 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
   "hub retain": null,
   "hub keep": null,
   "hub remove": null,
-  hub: { args: [], keys: "url projects team" },
+  hub: { args: [], keys: "url projects team forgotten" },
   completion: { args: ["bash"], keys: "shell script" },
   forget: {
     args: ["spare", "--yes"],

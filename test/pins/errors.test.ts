@@ -199,7 +199,7 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
   FORGOTTEN_ON_HUB: [
     { sessionId: "s", messageCount: 1 },
     'The hub has forgotten 1 message of session "s", which began in this store. Here they are kept.',
-    "Nothing was written. To forget them here, too, run `coppice hub push s --forgotten forget`. With `send`, the session goes to the hub again as it is here.",
+    "Nothing was written. To forget them here, too, run `coppice hub push s --forgotten forget`. With `coppice hub push s --forgotten send`, the session goes to the hub again as it is here.",
   ],
   SESSION_FORGOTTEN: [
     { sessionId: "s" },
