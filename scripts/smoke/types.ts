@@ -22,6 +22,7 @@ const TYPED = [
   "@langchain/core",
   "@openai/agents-core",
   "@langchain/langgraph-checkpoint",
+  "drizzle-orm",
   "@types/node",
 ];
 const PROGRAM = `${SPECIFIERS.map((specifier, index) => `import * as entry${index} from "${specifier}";`).join("\n")}
