@@ -111,9 +111,12 @@ class ClineUiTranslator extends Translator<Element> {
       return messageEntry(line, "assistant", id, [{ type: "text", text: spoken }], time);
     }
     if (!CALLS.has(kind)) return `unknown kind of message: ${JSON.stringify(kind ?? null)}`;
-    const { tool, toolName, ...args } = objectIn(words);
+    const called = objectIn(words);
+    const { tool, toolName, ...args } = called;
     const name = stringOf(tool) ?? stringOf(toolName) ?? (kind === "command" ? "execute_command" : String(kind));
-    const given = kind === "command" ? { command: words } : args;
+    // Arguments that are no JSON are kept as they stand.
+    const isRead = words === "" || Object.keys(called).length > 0;
+    const given = kind === "command" ? { command: words } : isRead ? args : { text: words };
     this.#callId = id;
     return messageEntry(line, "assistant", id, [{ type: "tool_call", toolCallId: id, name, args: given }], time);
   }

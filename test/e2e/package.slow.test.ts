@@ -79,7 +79,7 @@ describe("the tarball", () => {
       Array.from(textOf(file).matchAll(/from ['"]([^'"]+)['"]/g), ([, name]) => name!),
     );
     const allowed =
-      /^(node:|\.\/index\.js$|ai$|openai\/|@anthropic-ai\/sdk\/|@google\/(genai|adk)$|@langchain\/|@openai\/agents-core$)/;
+      /^(node:|\.\/index\.js$|ai$|openai\/|@anthropic-ai\/sdk\/|@google\/(genai|adk)$|@langchain\/|@openai\/agents-core$|drizzle-orm\/sqlite-core$)/;
     expect(named.filter((name) => !allowed.test(name))).toEqual([]);
   });
 });
