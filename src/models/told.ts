@@ -58,6 +58,8 @@ const CLAUSE_END = /(?<=;|；) +| +[—–] *(?!$)|(?<=,) +(?=(?:but|so|because|
 const SENTENCES_MAX = 60;
 /** A sentence of fewer words that tell something, such as "All tests:", needs its neighbors to be understood. */
 const WORDS_MIN = { user: 1, agent: 3 };
+/** A longer sentence has enough of them. Counting words takes longer than all else that is read of a sentence. */
+const WORDS_COUNTED_CHARS_MAX = 80;
 
 /** Announces what the next call shows. */
 const NARRATION =
@@ -86,7 +88,6 @@ const WORTH = {
   telling: { user: 0.5, agent: 0.45 },
   digit: 0.1,
   name: 0.15,
-  narration: -0.8,
   announcing: -0.4,
   code: -0.5,
 };
@@ -148,11 +149,11 @@ function sentencesIn(prose: string, by: "user" | "agent"): Sentence[] {
     if (by === "agent" && (isCode || kind === "heading" || BOLD_LINE.test(written))) continue;
     const line = oneLine(written.replace(MARKS, "").replace(LEADING_SIGNS, ""));
     const text = by === "agent" ? line.replace(FILLER, "") : line;
-    if (wordCountWithin(text, WORDS_MIN[by]) < WORDS_MIN[by]) continue;
+    if (text.length <= WORDS_COUNTED_CHARS_MAX && new Set(words(text)).size < WORDS_MIN[by]) continue;
     let worth = 0;
     if (TELLING.test(line)) worth += WORTH.telling[by];
     if (by === "agent") {
-      if (NARRATION.test(text)) worth += WORTH.narration;
+      if (NARRATION.test(text)) continue;
       if (/\d/.test(text)) worth += WORTH.digit;
       if (NAME.test(written)) worth += WORTH.name;
       if (ANNOUNCES.test(text) || kind === "row") worth += WORTH.announcing;
@@ -166,10 +167,6 @@ function sentencesIn(prose: string, by: "user" | "agent"): Sentence[] {
 function clauses({ text, kind }: ProseSentence): ProseSentence[] {
   if (kind === "code" || text.length <= CHARS_MAX) return [{ text, kind }];
   return text.split(CLAUSE_END).map((clause) => ({ text: clause, kind }));
-}
-
-function wordCountWithin(text: string, most: number): number {
-  return Math.min(most, new Set(words(text)).size);
 }
 
 /** The worth of a sentence by who says it, and how it falls with each sentence before it in the message. */
@@ -242,17 +239,25 @@ const WORTH_MIN = 0.05;
  * near the best one, and a sentence that repeats others waits until there is room.
  *
  * @param room  The tokens for all of them.
- * @param costOf  Returns the tokens of a sentence. `isFirst` is true if no other of its message is chosen yet.
+ * @param costs.of  Returns the tokens of a sentence.
+ * @param costs.first  Returns the tokens that a message costs beside its sentences.
  * @returns the chosen sentences in their order.
  */
 export function chooseTold<T extends Pick<Told, "messageId" | "text" | "worth">>(
   told: readonly T[],
   room: number,
-  costOf: (told: T, isFirst: boolean) => number,
+  costs: { of: (told: T) => number; first: (told: T) => number },
 ): T[] {
+  const firstCosts = new Map<number, number>();
+  const firstCostOf = (told: T): number => {
+    const known = firstCosts.get(told.messageId) ?? costs.first(told);
+    firstCosts.set(told.messageId, known);
+    return known;
+  };
   const candidates = told.flatMap((one, order) => {
     if (one.worth <= WORTH_MIN) return [];
-    return [{ one, order, words: wholeWords(one.text), own: costOf(one, false), whole: costOf(one, true) }];
+    const own = costs.of(one);
+    return [{ one, order, words: wholeWords(one.text), own, whole: own + firstCostOf(one) }];
   });
   const counts = new Map<string, number>();
   for (const { words } of candidates) for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);

@@ -66,13 +66,15 @@ export function buildStory(
     { versions: filesVersions(files.slice(0, FILES_MAX), tokenCounter), share: FILES_SHARE },
   ].filter(({ versions }) => versions.length > 0);
   const restShare = rest.reduce((sum, { share }) => sum + share, 0);
+  const costs = {
+    of: ({ text }: Told): number => tokenCounter.count(` ${escapeText(text)}`),
+    first: (one: Told): number => lineTokens(headOf(one), tokenCounter),
+  };
   for (let left = room - (keptLine?.cost ?? 0); left > 0; left *= 0.95) {
-    const chosen = chooseTold(untold, left - restShare * room, (one, isFirst) =>
-      toldTokens(one, isFirst, tokenCounter),
-    );
+    const chosen = chooseTold(untold, left - restShare * room, costs);
     const lines = keptLine === undefined ? [] : [keptLine];
     const spent = chosen.reduce((sum, one, index) => {
-      return sum + toldTokens(one, one.messageId !== chosen[index - 1]?.messageId, tokenCounter);
+      return sum + costs.of(one) + (one.messageId === chosen[index - 1]?.messageId ? 0 : costs.first(one));
     }, 0);
     let free = left - spent;
     for (const { versions } of rest) {
@@ -133,11 +135,6 @@ function jointAfter({ text }: Told): string {
 
 function headOf({ seq, by }: Told): string {
   return `${seq} ${NAMES[by]}: `;
-}
-
-function toldTokens(one: Told, isFirst: boolean, tokenCounter: TokenCounter): number {
-  const text = escapeText(one.text);
-  return isFirst ? lineTokens(headOf(one) + text, tokenCounter) : tokenCounter.count(` ${text}`);
 }
 
 /** Returns a line. It is written on the first call. */

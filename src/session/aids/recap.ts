@@ -85,12 +85,17 @@ export function recapOf(repositories: Repositories, options: RecapSettings, read
   const oldestFirst = sessionIds.toReversed();
   const repeated = reader("", () => repositories.origins.repeatedIn(oldestFirst), new Map<string, Set<number>>());
   const groups = new Map<string, Group>();
-  let sessionCount = 0;
-  for (const [index, id] of sessionIds.entries()) {
-    const own = reader(id, () => sessionIn(repositories, id, span, repeated.get(id)), undefined);
-    if (own === undefined) continue;
-    sessionCount += own.parentId === undefined ? 1 : 0;
-    const ends = index < ENDING_SESSIONS_MAX && own.parentId === undefined ? openEndsOf(repositories, id, reader) : [];
+  const found = sessionIds.flatMap((id) => {
+    return reader(id, () => sessionIn(repositories, id, span, repeated.get(id)), undefined) ?? [];
+  });
+  const [subagents, sessions] = [true, false].map((isSubagent) => {
+    return found.filter(({ parentId }) => (parentId !== undefined) === isSubagent);
+  });
+  // A subagent's session may be newer than its parent's, which it joins.
+  for (const own of [...sessions!, ...subagents!]) {
+    const { id } = own;
+    const isEnding = own.parentId === undefined && sessionIds.indexOf(id) < ENDING_SESSIONS_MAX;
+    const ends = isEnding ? openEndsOf(repositories, id, reader) : [];
     own.group.open = ends.filter(({ messageId, atMs, sessionId }) => {
       return sessionId === id && isIn(span, atMs) && repeated.get(id)?.has(messageId) !== true;
     });
@@ -105,7 +110,7 @@ export function recapOf(repositories: Repositories, options: RecapSettings, read
   return {
     sinceMs,
     untilMs: untilMs ?? null,
-    sessionCount,
+    sessionCount: sessions!.length,
     messageCount: [...groups.values()].reduce((sum, { messageCount }) => sum + messageCount, 0),
     topics,
     topicCount: groups.size,

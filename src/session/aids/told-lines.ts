@@ -1,4 +1,5 @@
 import { chooseTold, type Told, ToldReader, toldIn } from "../../models/told.ts";
+import { words } from "../../models/words.ts";
 import type { NotableMessage } from "../../store/index.ts";
 import { sourcesIn, type WorkLine } from "./work-lines.ts";
 
@@ -7,6 +8,8 @@ const LAST_WORTH = 1.5;
 const CLOSING_WORTH = 0.6;
 const PASSING_WORTH = -0.4;
 const ASKED_WORTH = -1;
+/** A user's sentence of fewer words that tell something needs its neighbors to be understood. */
+const ASKED_WORDS_MIN = 3;
 /** A sentence costs about so many characters for each token. */
 const CHARS_PER_TOKEN = 4;
 /** The message that a line names costs about so many tokens. */
@@ -29,12 +32,13 @@ export function toldLines(messages: readonly NotableMessage[], tokensMax: number
   const told = [...bySession.values()].flatMap((own) => {
     const reader = new ToldReader();
     const read = own.flatMap((message) => reader.of(message) ?? []).filter(({ by }) => by !== "summary");
-    const lines = toldIn(read);
+    const lines = toldIn(read).filter(({ by, text }) => by !== "user" || new Set(words(text)).size >= ASKED_WORDS_MIN);
     const lastId = lines.findLast(({ isClosing }) => isClosing)?.messageId;
     return lines.map((line) => ({ ...line, worth: line.worth + worthToReturn(line, lastId) }));
   });
-  const chosen = chooseTold(told, tokensMax, ({ text }, isFirst) => {
-    return text.length / CHARS_PER_TOKEN + (isFirst ? SOURCE_TOKENS : 0);
+  const chosen = chooseTold(told, tokensMax, {
+    of: ({ text }) => text.length / CHARS_PER_TOKEN,
+    first: () => SOURCE_TOKENS,
   });
   const lineOf = sourcesIn(messages);
   const lines = new Map<number, string>();

@@ -143,6 +143,19 @@ describe("ImportRun", () => {
     await read([{ ...line, type: "user", isSidechain: true, agentId: "x", message }]);
     expect(store.resume("p/agent-x").info().parentSessionId).toBe("p");
   });
+
+  test("a recap counts what a subagent did later to the session that started it", async () => {
+    const of = (uuid: string, minute: number, content: string, more: object = {}) => ({
+      ...{ sessionId: "p", uuid, parentUuid: null, timestamp: `2026-03-01T00:0${minute}:00Z` },
+      ...{ type: "user", message: { role: "user", content }, ...more },
+    });
+    await read([of("u1", 0, "Paint the fence of the harbor.")]);
+    await read([of("u2", 1, "Look for the brush.", { isSidechain: true, agentId: "x" })]);
+    expect(store.recap({ sinceMs: 0 })).toMatchObject({
+      ...{ sessionCount: 1, messageCount: 2, topicCount: 1 },
+      topics: [{ sessionIds: ["p"], told: [{ text: "Paint the fence of the harbor." }] }],
+    });
+  });
 });
 
 test("characters that the name of a project may not have are removed from the name of a folder", async () => {

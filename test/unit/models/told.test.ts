@@ -34,13 +34,12 @@ describe("what a message tells", () => {
     ]);
   });
 
-  test("is worth more if it decides, and little if it announces the next call", () => {
+  test("is worth more if it decides, and nothing if it announces the next call", () => {
     const [message] = read(
       said(1, "assistant", "We use SQLite instead of a server for this.\nLet me now look at the other half of it."),
     );
-    const [decision, narration] = message!.sentences;
-    expect(decision!.worth).toBeGreaterThan(0.3);
-    expect(narration!.worth).toBeLessThan(-0.5);
+    expect(message!.sentences.map(({ text }) => text)).toEqual(["We use SQLite instead of a server for this."]);
+    expect(message!.sentences[0]!.worth).toBeGreaterThan(0.3);
   });
 
   test("is nothing of what a program put into the user's message", () => {
@@ -99,7 +98,7 @@ describe("a choice", () => {
   const one = (messageId: number, text: string, worth = 1): Told => {
     return { messageId, seq: messageId, by: "agent", text, worth, isClosing: false };
   };
-  const cost = ({ text }: { text: string }) => text.length;
+  const cost = { of: ({ text }: { text: string }) => text.length, first: () => 0 };
 
   test("takes what adds words before what repeats them, keeps the order, and obeys the room", () => {
     const told = [

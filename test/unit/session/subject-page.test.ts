@@ -313,7 +313,21 @@ describe("recap", () => {
     });
   });
 
-  test("gives every project its place, merges sessions of one title, and counts a subagent's as its parent's", () => {
+  test("tells no answer that says nothing without what it answers", () => {
+    store
+      .session("s", { project: "web" })
+      .append([
+        user("Which hinge does the garden gate need?"),
+        assistant("The gate needs the brass hinge, because iron rusts in the garden."),
+        user("yes, go on"),
+        assistant("Let me fetch the hinge from the shed."),
+      ]);
+    const told = store.recap({}).topics[0]!.told.map(({ text }) => text);
+    expect(told).toContain("The gate needs the brass hinge, because iron rusts in the garden.");
+    expect(told.join()).not.toMatch(/go on|Let me fetch/);
+  });
+
+  test("gives every project its place, and merges sessions of one title", () => {
     const said = (id: string, project: string, count: number, more: object = {}) =>
       store
         .session(id, { project, ...more })
