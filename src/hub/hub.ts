@@ -50,9 +50,9 @@ export interface PushOptions {
    */
   fork?: boolean;
   /**
-   * What becomes of sessions that began in this store and were forgotten on the hub, or messages of them. By default they are kept,
-   * and `kept` in the report names them each time. `keep`: they are kept, and named no more. `forget`: they are forgotten here, too.
-   * `send`: they go to the hub again, as sessions of their own. Copies of other stores' sessions are always forgotten.
+   * Decides about sessions that began in this store and of which the hub has forgotten all or some messages. By default they are
+   * kept, and `kept` in the report names them each time. `keep`: they are kept, and named no more. `forget`: they are forgotten here,
+   * too. `send`: they go to the hub again, as sessions of their own. Copies of other stores' sessions are always forgotten.
    */
   forgotten?: "keep" | "forget" | "send";
   signal?: AbortSignal;

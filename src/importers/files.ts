@@ -31,7 +31,7 @@ const PASSED_OVER = [
 /** A file to which nobody wrote for ten minutes counts as finished. An agent that still runs writes more often. */
 export const QUIET_MS = 10 * 60 * 1_000;
 
-/** What a hook may read: regular files up to a length, and no links, because an agent names the paths and not a person. */
+/** A hook reads only regular files up to a length, and follows no links, because an agent names the paths and not a person. */
 export interface FileLimits {
   byteLengthMax: number;
 }

@@ -50,7 +50,7 @@ const WHOLE = new RegExp(
     .join("|"),
 );
 
-/** What the file of a command begins with. */
+/** The file of a command begins so. */
 const FRONT_MATTER = /^\s*---\n(?:[\w-]+:[^\n]*\n)*?description:[^\n]*\n(?:[^\n]*\n)*?---\s*/;
 
 /** The file of a command that takes words of the user, and where they are in it. */

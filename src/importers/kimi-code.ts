@@ -73,7 +73,7 @@ class KimiCodeTranslator extends Translator<JsonLine> {
       const origin = objectOf(message.origin);
       const kind = stringOf(origin.kind) ?? role;
       const isSummary = kind === "compaction_summary";
-      // What the user typed after the name of a skill or of a command is in the text that replaced it.
+      // The program puts what the user typed after the name of a skill or command into the text that it sends instead.
       const said = kind === "user" || isSummary ? parts : injected(parts);
       const about = isSummary ? { isCompactSummary: true } : saidOf(kind === "user" ? {} : { origin });
       this.#add(messageEntry(line, "user", id, said, createdAt, about), kind === "user");

@@ -7,7 +7,7 @@ import type { Exclusions } from "../session/store.ts";
 export class ExclusionRules {
   readonly #paths: readonly string[];
   readonly #projects: ReadonlySet<string>;
-  /** What is known of a folder. A run looks at many files of one. */
+  /** The answers for the folders that were asked about, because a run looks at many files of one. */
   readonly #folders = new Map<string, boolean>();
 
   constructor(...given: readonly Partial<Exclusions>[]) {

@@ -11,7 +11,7 @@ export interface Secret {
 
 const RULES: readonly SecretRule[] = [...SECRET_RULES, ...VALUE_RULES];
 
-/** What colors of terminals begin with, as they are and as JSON and programs write them. */
+/** Begins a color of a terminal, as it is or as JSON and programs write it. */
 const COLOR_MARKERS: readonly Marker[] = ["\x1b[", "\\u001b[", "\\u001B[", "\\x1b[", "\\x1B[", "\\033[", "\\e["].map(
   (literal) => ({ literal }),
 );
