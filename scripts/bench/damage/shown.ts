@@ -8,6 +8,8 @@ export class Stored {
   readonly #lines = new Set<string>();
   readonly #times = new Set<number>();
   readonly #messages = new Set<string>();
+  /** The words of the messages at each seq. A story quotes sentences of a message after its number. */
+  readonly #wordsAt = new Map<number, string[][]>();
 
   constructor(store: Store, answers: readonly string[]) {
     for (const answer of answers) this.#add(JSON.parse(answer));
@@ -16,6 +18,10 @@ export class Stored {
     // A session without a title is named after its first request, and damage may hide the first.
     for (const { text } of store.query("SELECT text FROM messages WHERE role = 'user'"))
       this.#add(titleOfSession(null, text as string));
+    for (const row of store.query("SELECT seq, text FROM messages")) {
+      const { seq, text } = row as { seq: number; text: string };
+      this.#wordsAt.set(seq, [...(this.#wordsAt.get(seq) ?? []), wordsOf(text)]);
+    }
   }
 
   #add(value: Json): void {
@@ -29,8 +35,21 @@ export class Stored {
   /** Hits show a part of a line. */
   #hasLine(line: string): boolean {
     if (this.#lines.has(line)) return true;
+    const [, seq, told] = /^(\d+) (?:user|agent|summary): (.+)$/.exec(line) ?? [];
+    if (told !== undefined) return this.#hasTold(Number(seq), wordsOf(told));
     const part = line.replace(/^…|…$/g, "").trim();
     return part.length > 0 && [...this.#lines].some((known) => known.includes(part));
+  }
+
+  /** True if a message at the seq has the words in this order. */
+  #hasTold(seq: number, told: readonly string[]): boolean {
+    return (this.#wordsAt.get(seq) ?? []).some((words) => {
+      let next = 0;
+      return told.every((word) => {
+        next = words.indexOf(word, next) + 1;
+        return next > 0;
+      });
+    });
   }
 
   /** Returns what of an answer is not as it was stored, or not in order; undefined if there is nothing. Others may be missing. */
@@ -73,6 +92,10 @@ function isInOrder(value: Json): boolean {
     return "score" in message || before?.sessionId !== message.sessionId || before.seq < message.seq;
   });
   return rises && Object.values(value).every(isInOrder);
+}
+
+function wordsOf(text: string): string[] {
+  return text.match(/[\p{L}\p{N}]+/gu) ?? [];
 }
 
 function eachValue(value: Json, visit: (leaf: Json, key: string) => void, key = ""): void {

@@ -139,14 +139,16 @@ function sessionIn(
   if (counted.length === 0) return undefined;
   const said = saidIn(messages, id, span).filter(isOwn);
   const titled = said.filter(({ metadata: about }) => compactionNote(about) === undefined);
-  const times = counted.map(({ atMs }) => atMs);
+  const byTime = counted.toSorted((left, right) => left.atMs - right.atMs);
+  // These two are read whole, and so compared with their checksums.
+  const ends = messages.byIds([byTime[0]!.id, byTime.at(-1)!.id]).map(({ createdAtMs }) => createdAtMs);
   const group = {
     project,
     title: title ?? titleOf(titled),
     sessionIds: [id],
     messageCount: counted.length,
-    firstAtMs: Math.min(...times),
-    lastAtMs: Math.max(...times),
+    firstAtMs: Math.min(...ends),
+    lastAtMs: Math.max(...ends),
     said,
     open: [],
   };
