@@ -1,13 +1,13 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { installNode, npmOn, versionsIn } from "./install.ts";
 import { checkTypes } from "./smoke/types.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const SUITE = join(ROOT, "scripts", "smoke", "suite.mjs");
-const NPM = realpathSync(execFileSync("which", ["npm"], { encoding: "utf8" }).trim());
 const OWN_MAJOR = process.versions.node.split(".")[0]!;
 
 /**
@@ -23,11 +23,10 @@ try {
   const tarball = pack();
   checkTypes(tarball, join(scratch, "typed"));
   for (const major of majors) {
-    const node = major === OWN_MAJOR ? process.execPath : installNode(major);
+    const node = major === OWN_MAJOR ? process.execPath : installNode(join(scratch, `node-${major}`), major);
     const project = join(scratch, `project-${major}`);
-    const driver = installPackage(tarball, project, node);
-    const version = execFileSync(node, ["--version"], { encoding: "utf8" }).trim();
-    console.log(`\nNode ${version}, better-sqlite3 ${driver}`);
+    installPackage(tarball, project, node);
+    console.log(`\n${versionsIn(project, node)}`);
     execFileSync(node, ["--test", "suite.mjs"], { cwd: project, stdio: "inherit" });
   }
 } finally {
@@ -41,22 +40,10 @@ function pack(): string {
   return join(scratch, output.trim().split("\n").at(-1)!);
 }
 
-function installNode(major: string): string {
-  const folder = join(scratch, `node-${major}`);
-  mkdirSync(folder);
-  writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true }));
-  execFileSync("npm", ["install", "--no-audit", "--no-fund", "--silent", `node@${major}`], { cwd: folder });
-  return realpathSync(join(folder, "node_modules", ".bin", "node"));
-}
-
-/** Returns the version of the SQLite driver that npm has chosen. */
-function installPackage(tarball: string, project: string, node: string): string {
+function installPackage(tarball: string, project: string, node: string): void {
   mkdirSync(project);
   writeFileSync(join(project, "package.json"), JSON.stringify({ private: true, type: "module" }));
-  const args = [NPM, "install", "--no-audit", "--no-fund", "--silent", tarball];
-  const env = { ...process.env, PATH: `${dirname(node)}:${process.env.PATH}` };
-  execFileSync(node, args, { cwd: project, env });
+  npmOn(node, ["install", "--no-audit", "--no-fund", "--silent", tarball], project);
   cpSync(SUITE, join(project, "suite.mjs"));
   cpSync(join(ROOT, "scripts", "demo", "transcripts"), join(project, "transcripts"), { recursive: true });
-  return JSON.parse(readFileSync(join(project, "node_modules", "better-sqlite3", "package.json"), "utf8")).version;
 }

@@ -10,6 +10,9 @@ import { isOfFullText } from "./verify-full-text.ts";
 const FAULTS_MAX = 3;
 const SESSIONS_MAX = 5;
 
+/** The newest SQLite that all tests ran with: that of the newest driver. Tests fail with a newer one. */
+const SQLITE_TESTED = [3, 54] as const;
+
 /** A search can read this many messages one by one in about 15 ms. */
 const TAIL_MAX = 2_000;
 
@@ -34,8 +37,16 @@ export function databaseFindings(repositories: Repositories, embedderId: string,
 
 function versionFinding({ database: { client } }: Repositories): Finding {
   const format = client.pragma("user_version", { simple: true });
-  const sqlite = client.prepare<[], string>("SELECT sqlite_version()").pluck().get();
-  return ok("versions", `Coppice ${VERSION}, file format ${format}, SQLite ${sqlite}, Node ${process.versions.node}.`);
+  const sqlite = client.prepare<[], string>("SELECT sqlite_version()").pluck().get()!;
+  const text = `Coppice ${VERSION}, file format ${format}, SQLite ${sqlite}, Node ${process.versions.node}.`;
+  const [major = 0, minor = 0] = sqlite.split(".").map(Number);
+  const [testedMajor, testedMinor] = SQLITE_TESTED;
+  if (major < testedMajor || (major === testedMajor && minor <= testedMinor)) return ok("versions", text);
+  return advice(
+    "versions",
+    `${text} This version of Coppice was tested with SQLite up to ${testedMajor}.${testedMinor}.`,
+    "Nothing is wrong yet. If `coppice verify` finds a problem, look for a newer Coppice.",
+  );
 }
 
 function integrityFinding(repositories: Repositories): Finding {

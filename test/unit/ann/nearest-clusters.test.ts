@@ -456,6 +456,15 @@ describe("carrying", () => {
 });
 
 describe("an index file that is lost or damaged", () => {
+  test("has 96 bytes of hnswlib's header where it has no cluster", () => {
+    const { HierarchicalNSW } = loadHnswlib() as Hnswlib;
+    const empty = new HierarchicalNSW("ip", 8);
+    empty.initIndex(1);
+    const path = temporaryPath();
+    empty.writeIndexSync(path);
+    expect(statSync(path).size).toBe(96);
+  });
+
   const DAMAGES: [string, (path: string) => void][] = [
     ["is missing", (path) => rmSync(`${path}-coppice-ann.hnsw`)],
     ["was cut off", (path) => truncateSync(`${path}-coppice-ann.hnsw`, 50_000)],

@@ -105,3 +105,10 @@ test("speaks of arguments to those who send arguments", () => {
   expect(() => parse({})).toThrow("Expected id to be");
   expect(() => parse("a")).toThrow(StoreError);
 });
+
+test("a type that has no words of ours is named by those of zod", () => {
+  const schema = z.strictObject({ name: z.string() });
+  expect(() => parseOptions("look", schema, { name: 1 })).toThrow(
+    expect.objectContaining({ details: expect.objectContaining({ option: "name", expected: "of type string" }) }),
+  );
+});

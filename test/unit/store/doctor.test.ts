@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { StoreError } from "../../../src/core/errors.ts";
 import { type Finding, openStore } from "../../../src/index.ts";
 import { examineUnopened } from "../../../src/session/doctor.ts";
+import { internalsOf } from "../../../src/session/opened-store.ts";
 import { networkFinding, roomFinding } from "../../../src/store/file/file-findings.ts";
 import { holdersIn } from "../../../src/store/file/lock-holders.ts";
 import { inDatabase } from "../../support/rows.ts";
@@ -62,6 +63,18 @@ describe("a store that is well", () => {
       new RegExp(`^Coppice ${version}, file format \\d+, SQLite 3\\.\\d+\\.\\d+, Node ${process.versions.node}\\.$`),
     );
     expect(findingAbout("embedder", findings).text).toBe("The forest is grown with hashing-v1-384.");
+  });
+
+  test.each([
+    ["3.54.99", "ok"],
+    ["3.55.0", "advice"],
+    ["4.0.0", "advice"],
+  ])("has a SQLite that is named if it is newer than those of the tests: %s", (version, level) => {
+    const store = temporaryStore();
+    internalsOf(store).repositories.database.client.function("sqlite_version", () => version);
+    const finding = findingAbout("versions", store.doctor());
+    expect(finding).toMatchObject({ level, text: expect.stringContaining(`SQLite ${version}`) });
+    expect(finding.text.includes("was tested with SQLite up to 3.54.")).toBe(level === "advice");
   });
 
   test("is not changed by being looked at", () => {

@@ -13,7 +13,8 @@ test("a text is found wherever it is in some bytes, and another is not", () => {
       const asJson = JSON.stringify(text).slice(1, -1);
       expect(pieces.areIn(Buffer.from(before + asJson + after))).toBe(true);
       const others = Buffer.from(before + after);
-      if (!others.includes(asJson.slice(0, 8))) expect(pieces.areIn(others)).toBe(false);
+      // As bytes: Node 24 aborts the process when it looks for a string that ends in half a character.
+      if (!others.includes(Buffer.from(asJson.slice(0, 8)))) expect(pieces.areIn(others)).toBe(false);
     }),
   );
 });
