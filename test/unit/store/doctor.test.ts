@@ -250,7 +250,7 @@ describe("the write-ahead log", () => {
 describe.runIf(onLinux)("other processes", () => {
   /** A process that has opened the file and run the statements. It ends with the test. */
   async function processWith(path: string, statements: string) {
-    const script = `import D from "better-sqlite3"; const d = new D(${JSON.stringify(path)}); d.exec(${JSON.stringify(statements)}); console.log("ready"); setInterval(() => {}, 1000);`;
+    const script = `import D from "better-sqlite3"; const d = new D(${JSON.stringify(path)}); d.exec(${JSON.stringify(statements)}); console.log("ready"); setInterval(() => d.open, 1000);`;
     const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
       stdio: ["ignore", "pipe", "inherit"],
     });
