@@ -104,7 +104,6 @@ export async function pullSession(
   let result: Omit<PulledSession, "isHolder"> | undefined;
   let terms: WriteRowsTerms | undefined;
   let newestId = 0;
-  let forgottenCount = 0;
   /** Undefined if the store has to ask for a block of ids first. */
   const pull = async (client: PoolClient, spool: Spool): Promise<boolean | undefined> => {
     const { ownOrigin, isOwn } = repositories.database.read(() => {
@@ -139,7 +138,6 @@ export async function pullSession(
       fork: when,
       notes,
     });
-    forgottenCount += written.forgottenCount;
     result = added(result, written);
     if (!take || isHolder) return isHolder;
     if (row.lastId > row.markedId) await takeBackUnfinished(client, row, onHub);
@@ -175,7 +173,7 @@ export async function pullSession(
     throw error;
   }
   if (isHolder) setCopy(repositories, sessionId, false);
-  if (forgottenCount > 0) store.erase();
+  store.eraseDue();
   return { ...result!, isHolder };
 }
 

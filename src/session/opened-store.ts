@@ -40,6 +40,7 @@ import {
   forget,
   GenerationRepository,
   idsOf,
+  isErasingDue,
   mergeProjects,
   openDatabase,
   projectNow,
@@ -487,7 +488,7 @@ export class OpenedStore implements Store {
     this.#database.refuseAtomic("importRows");
     try {
       const sessions = importRowsOf(this.#repositories, textValue("path", path));
-      if (sessions.some(({ forgottenCount }) => forgottenCount > 0)) this.erase();
+      this.eraseDue();
       return sessions;
     } finally {
       this.#ports.changes.count += 1;
@@ -612,8 +613,12 @@ export class OpenedStore implements Store {
   erase(): boolean {
     this.#database.assertWritable("forget");
     if (this.#database.isAtomic) return false;
-    const isIndexGone = this.#ports.nearest.forget();
-    return erase(this.#repositories) && isIndexGone;
+    return this.#ports.nearest.forget() && erase(this.#repositories);
+  }
+
+  /** Internal. Like `erase`, if something was forgotten and its bytes may still be there. */
+  eraseDue(): void {
+    if (this.#database.read(() => isErasingDue(this.#repositories))) this.erase();
   }
 
   /** A field, because a structured clone, which would have no methods, is refused where it would need a function. */
@@ -621,7 +626,7 @@ export class OpenedStore implements Store {
     if (!this.#database.client.open) return;
     this.#database.refuseAtomic("close");
     this.#closing.abort(new StoreError("STORE_CLOSED", { path: this.#database.path }));
-    if (!this.#database.readonly) this.#indexTail();
+    if (!this.#database.readonly) this.#tidy();
     this.#database.client.close();
   };
 
@@ -669,9 +674,10 @@ export class OpenedStore implements Store {
     return session;
   }
 
-  #indexTail(): void {
+  #tidy(): void {
     try {
       this.#database.waitNoMore();
+      this.eraseDue();
       indexTailNow(this.#repositories, { countMax: CLOSING_MESSAGES_MAX, timeMsMax: CLOSING_MS_MAX });
     } catch {
       // If the index is damaged or the disk is full, `doctor` and the next search or append report it.

@@ -345,8 +345,8 @@ export interface Store {
    * Other messages that programs give are stored. The store keeps keyed digests for that, and no text.
    *
    * Then the file is rewritten without the freed space, which takes as long as copying it, and searched for what was forgotten. If
-   * `erased` is false in the result, another process was reading or the disk was full. The old bytes are then still in the file: call
-   * `forget([])` later. Backups are not changed.
+   * `erased` is false in the result, another process was reading or the disk was full. The old bytes are then still in the file
+   * until a later `upkeep`, `close` of a writer or `forget([])`, which names no session. Backups are not changed.
    *
    * @param sessions  The id of a session, or ids of several. An empty list only rewrites the file.
    * @throws {StoreError} `SESSION_NOT_FOUND`; `MESSAGE_NOT_FOUND` for an id from another session; `SESSION_SHARED` if forks share the

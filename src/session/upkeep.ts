@@ -9,7 +9,7 @@ import { moveVectors } from "../ingest/reembed.ts";
 import { SubjectPlacer } from "../ingest/subjects.ts";
 import type { EmbedOptions, EmbedResult, VectorCollector } from "../ingest/vector-collector.ts";
 import { type Embedder, isRemote } from "../models/embedder.ts";
-import { type Repositories, scrub } from "../store/index.ts";
+import { erase, isErasingDue, type Repositories, scrub } from "../store/index.ts";
 
 export interface UpkeepPorts {
   repositories: Repositories;
@@ -81,6 +81,7 @@ export class Upkeep {
       () => moveVectors(repositories, signal),
       () => indexTail(repositories, { signal }),
       () => nearest.carry(signal),
+      () => this.#erase(),
       // What it finds is told once in a round, so it needs somebody who listens.
       ...(isAsked ? [() => scrub(repositories, signal)] : []),
     ];
@@ -96,6 +97,14 @@ export class Upkeep {
     signal.throwIfAborted();
     if (errors.length > 0) throw errors[0];
     return embedded;
+  }
+
+  /** Removes the bytes of what was forgotten, if a process was killed before, or others were reading. */
+  #erase(): void {
+    const { repositories, nearest } = this.#ports;
+    const { database } = repositories;
+    if (database.isAtomic || !database.read(() => isErasingDue(repositories))) return;
+    if (nearest.forget()) database.withoutWaiting(() => erase(repositories));
   }
 
   async #moveIdle(signal: AbortSignal, isAsked: boolean): Promise<void> {

@@ -1,6 +1,6 @@
 export type { DerivedRows } from "./changes/derive.ts";
 export { changeExclusions, exclusionsOf } from "./changes/exclusions.ts";
-export { erase, type ForgetReport, forget, restoreForgotten } from "./changes/forget.ts";
+export { erase, type ForgetReport, forget, isErasingDue, restoreForgotten } from "./changes/forget.ts";
 export { fork } from "./changes/fork.ts";
 export {
   beganHere,

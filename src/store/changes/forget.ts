@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { takeCitations } from "../../core/citations.ts";
 import { DamageError } from "../../core/damage.ts";
 import { StoreError } from "../../core/errors.ts";
@@ -80,6 +81,7 @@ export function forget(repositories: Repositories, targets: readonly ForgetTarge
   return database.write("forget", () => {
     const { client } = database;
     if (terms.dryRun) client.exec("SAVEPOINT dry_run");
+    if (targets.length > 0) noteErasing(repositories);
     try {
       return sumOf(targets.map((target) => forgetOne(repositories, target, terms)));
     } finally {
@@ -384,23 +386,57 @@ function dissolveSettled(
   return firstSettled !== undefined;
 }
 
+const ERASING = "eraseDue";
+
+/** Notes, in the transaction that deletes messages, that their bytes have to go. */
+export function noteErasing({ settings }: Pick<Repositories, "settings">): void {
+  settings.set(ERASING, { id: randomUUID(), isRewritten: false } satisfies Erasing);
+}
+
+/** True if bytes of forgotten messages may be left in the file or its log. */
+export function isErasingDue({ settings }: Pick<Repositories, "settings">): boolean {
+  return settings.get(ERASING) !== undefined;
+}
+
+interface Erasing {
+  /** Another process may forget something meanwhile. */
+  id: string;
+  /** True if only the log is left to empty. */
+  isRewritten: boolean;
+}
+
+/** Changes what is due, unless something was forgotten since. */
+function setErasing({ database, settings }: Repositories, due: Erasing, next: Erasing | undefined): void {
+  database.write("erase", () => {
+    if ((settings.get(ERASING) as Erasing | undefined)?.id !== due.id) return;
+    if (next === undefined) settings.delete(ERASING);
+    else settings.set(ERASING, next);
+  });
+}
+
 /**
  * Removes the bytes of deleted messages: merges the full-text index, rewrites the file without free space, and empties
  * the write-ahead log. It needs free disk space of the size of the file.
  *
- * @returns false if another process reads or writes, or the disk is full. A later call can try again.
+ * @returns false if another process reads or writes, or the disk is full. Then it stays due.
  */
 export function erase(repositories: Repositories): boolean {
-  const { database } = repositories;
+  const { database, settings } = repositories;
   try {
-    mergeFullText(repositories);
-    return database.guard(() =>
+    const due = database.read(() => settings.get(ERASING)) as Erasing | undefined;
+    if (!due?.isRewritten) {
+      mergeFullText(repositories);
+      database.guard(() => database.waiting(() => database.client.exec("VACUUM")));
+      if (due !== undefined) setErasing(repositories, due, { ...due, isRewritten: true });
+    }
+    const isEmpty = database.guard(() =>
       database.waiting(() => {
-        database.client.exec("VACUUM");
         const [{ busy }] = database.client.pragma("wal_checkpoint(TRUNCATE)") as [{ busy: number }];
         return busy === 0;
       }),
     );
+    if (isEmpty && due !== undefined) setErasing(repositories, due, undefined);
+    return isEmpty;
   } catch (error) {
     if (StoreError.is(error, "STORE_BUSY") || StoreError.is(error, "FILE_NOT_USABLE")) return false;
     throw error;

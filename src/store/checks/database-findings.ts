@@ -1,5 +1,6 @@
 import { heldTime } from "../../core/times.ts";
 import { VERSION } from "../../core/version.ts";
+import { isErasingDue } from "../changes/forget.ts";
 import { undecidedSessions } from "../changes/hub-notes.ts";
 import { advice, type Finding, ok, problem } from "../file/finding.ts";
 import { isOfPages } from "../file/integrity-faults.ts";
@@ -32,6 +33,7 @@ export function databaseFindings(repositories: Repositories, embedderId: string,
     summaryFinding(repositories, due),
     fullTextFinding(repositories),
     ...hubFindings(repositories),
+    ...erasingFindings(repositories),
   ];
 }
 
@@ -133,6 +135,14 @@ function hubFindings(repositories: Repositories): Finding[] {
   const fix =
     "`coppice hub push <session> --forgotten keep` keeps one here, `forget` forgets it here, too, and `send` sends it again.";
   return [advice("hub", text, fix)];
+}
+
+function erasingFindings(repositories: Repositories): Finding[] {
+  if (!isErasingDue(repositories)) return [];
+  const text = "Free space of the file, or its log, may still hold bytes of what was forgotten.";
+  const fix =
+    "The next program that writes removes them when it ends, unless another one reads: `coppice watch --once`.";
+  return [advice("erasing", text, fix)];
 }
 
 function counted(count: number, one: string): string {

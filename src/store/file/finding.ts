@@ -25,6 +25,7 @@ export type FindingCheck =
   | "full-text"
   | "index"
   | "hub"
+  | "erasing"
   | "hooks"
   | "agents"
   | "transcripts";

@@ -11,7 +11,7 @@ import { baseNameOf } from "../../core/project.ts";
 import { sessionSettings } from "../../core/settings.ts";
 import { encodeEmbedding } from "../../vector/codec.ts";
 import { type DerivedRows, derivedOf } from "../changes/derive.ts";
-import { forget, unlessDamaged } from "../changes/forget.ts";
+import { forget, noteErasing, unlessDamaged } from "../changes/forget.ts";
 import type { HubNotes } from "../changes/hub-notes.ts";
 import { FOREIGN_ID_MAX, freeIdBlock, idBlockOf, needsIdBlock, storeIdOf, takeIdBlock } from "../changes/id-blocks.ts";
 import { idsHeldBy } from "../changes/related.ts";
@@ -175,6 +175,7 @@ class SessionWriter {
       return { sessionId, outcome: "known", newCount: 0, forgottenCount: 0, notes: [] };
     if (!this.#terms.replaces) this.#refuseDiverged(came);
     const outcome = this.#known === undefined ? "new" : "continued";
+    if (this.#lostCount(came) > 0) noteErasing(this.#repositories); // what was forgotten elsewhere goes with the rows
     // They are long, and what follows takes memory, too.
     for (const { rows, messages } of [came, this.#known ?? came]) {
       rows.clear();
@@ -440,14 +441,20 @@ class SessionWriter {
     return !hasNew && [...this.#known.summaries].some((id) => !came.summaries.has(id));
   }
 
+  /** How many messages the store has that did not come. */
+  #lostCount(came: Known): number {
+    const own = [...(this.#known?.messages ?? [])];
+    return own.filter(([id, { digest }]) => came.messages.get(id)?.digest !== digest).length;
+  }
+
   #refuseDiverged(came: Known): void {
     if (this.#known === undefined) return;
     const sessionId = this.#sessionId;
     const what = this.#missing(this.#known, came);
     if (what !== undefined) throw new StoreError("SESSION_DIVERGED", { sessionId, what });
-    const lost = [...this.#known.messages].filter(([id, { digest }]) => came.messages.get(id)?.digest !== digest);
-    if (this.#terms.keepsMessages && lost.length > 0)
-      throw new StoreError("FORGOTTEN_ON_HUB", { sessionId, messageCount: lost.length });
+    const messageCount = this.#lostCount(came);
+    if (this.#terms.keepsMessages && messageCount > 0)
+      throw new StoreError("FORGOTTEN_ON_HUB", { sessionId, messageCount });
   }
 
   /** What SQLite's constraints do not: checksums, digests, vectors of the local embedder, and that no message is missing. */
