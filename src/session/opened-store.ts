@@ -613,7 +613,7 @@ export class OpenedStore implements Store {
   erase(): boolean {
     this.#database.assertWritable("forget");
     if (this.#database.isAtomic) return false;
-    return this.#ports.nearest.forget() && erase(this.#repositories);
+    return erase(this.#repositories, this.#ports.nearest.forget());
   }
 
   /** Internal. Like `erase`, if something was forgotten and its bytes may still be there. */

@@ -104,7 +104,8 @@ export class Upkeep {
     const { repositories, nearest } = this.#ports;
     const { database } = repositories;
     if (database.isAtomic || !database.read(() => isErasingDue(repositories))) return;
-    if (nearest.forget()) database.withoutWaiting(() => erase(repositories));
+    const isIndexGone = nearest.forget();
+    database.withoutWaiting(() => erase(repositories, isIndexGone));
   }
 
   async #moveIdle(signal: AbortSignal, isAsked: boolean): Promise<void> {

@@ -325,9 +325,9 @@ function forgetOnce(store: Store, sessionId: string, messageIds?: readonly numbe
   else store.forget(sessionId, messageIds === undefined ? {} : { messageIds });
 }
 
-/** The full-text index is cleared of what was forgotten in a step of its own. */
-function rowsButFullText(path: string): string[] {
-  return allRows(path).filter((row) => !row.startsWith('"messages_fts'));
+/** Clearing the full-text index, and erasing, which is noted as due, are steps of their own. */
+function rowsButErased(path: string): string[] {
+  return allRows(path).filter((row) => !/^"(?:messages_fts|store_settings": 'eraseDue',)/.test(row));
 }
 
 /** The functions of store/changes/forget.ts. What they write is in no write-ahead log afterwards: they end with a file made anew. */
@@ -335,11 +335,11 @@ export const FORGET_EVENTS: Record<string, StoreEvent> = {
   "a session is forgotten, and with it its part in subjects": {
     prepare: inSubjectsWithKey,
     happen: (store) => forgetOnce(store, "b"),
-    rowsOf: rowsButFullText,
+    rowsOf: rowsButErased,
   },
   "messages are forgotten, and with them their part in subjects": {
     prepare: inSubjectsWithKey,
     happen: (store) => forgetOnce(store, "a", [1, 2]),
-    rowsOf: rowsButFullText,
+    rowsOf: rowsButErased,
   },
 };

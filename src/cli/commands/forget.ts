@@ -191,7 +191,7 @@ function* commandsFor(related: NonNullable<ForgetReport["related"]>): Generator<
 /** Says what a search of the file has found. */
 function* foundLines({ erased, stillIn }: ForgetReport): Generator<string> {
   if (!erased) {
-    yield "Another process is reading, or the disk is full, so free space in the file still holds them. The next program that writes erases them when it ends: `coppice watch --once`, or `store.forget([])`.";
+    yield "Another process is reading, the disk is full, or the index beside the file cannot be removed, so free space or the index still holds them. The next program that writes erases them when it ends: `coppice watch --once`, or `store.forget([])`.";
   } else if (stillIn === null) {
     yield "The messages were damaged, so the file was not searched for what is left of them.";
   } else if (stillIn.length === 0) {

@@ -418,9 +418,10 @@ function setErasing({ database, settings }: Repositories, due: Erasing, next: Er
  * Removes the bytes of deleted messages: merges the full-text index, rewrites the file without free space, and empties
  * the write-ahead log. It needs free disk space of the size of the file.
  *
- * @returns false if another process reads or writes, or the disk is full. Then it stays due.
+ * @param isIndexGone  False if a file beside the store still holds clusters of them.
+ * @returns false if it does, another process reads or writes, or the disk is full. Then it stays due.
  */
-export function erase(repositories: Repositories): boolean {
+export function erase(repositories: Repositories, isIndexGone: boolean): boolean {
   const { database, settings } = repositories;
   try {
     const due = database.read(() => settings.get(ERASING)) as Erasing | undefined;
@@ -435,8 +436,9 @@ export function erase(repositories: Repositories): boolean {
         return busy === 0;
       }),
     );
-    if (isEmpty && due !== undefined) setErasing(repositories, due, undefined);
-    return isEmpty;
+    const isErased = isEmpty && isIndexGone;
+    if (isErased && due !== undefined) setErasing(repositories, due, undefined);
+    return isErased;
   } catch (error) {
     if (StoreError.is(error, "STORE_BUSY") || StoreError.is(error, "FILE_NOT_USABLE")) return false;
     throw error;

@@ -139,9 +139,9 @@ function hubFindings(repositories: Repositories): Finding[] {
 
 function erasingFindings(repositories: Repositories): Finding[] {
   if (!isErasingDue(repositories)) return [];
-  const text = "Free space of the file, or its log, may still hold bytes of what was forgotten.";
+  const text = "Free space of the file, its log or the index beside it may still hold bytes of what was forgotten.";
   const fix =
-    "The next program that writes removes them when it ends, unless another one reads: `coppice watch --once`.";
+    "The next program that writes removes them when it ends, unless another one reads or the disk refuses: `coppice watch --once`.";
   return [advice("erasing", text, fix)];
 }
 

@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import type { Store } from "../../../src/index.ts";
@@ -72,5 +73,18 @@ test("a dry run makes nothing due", () => {
   store.forget("s", { dryRun: true });
   expect(isDue(store)).toBe(false);
   expect(store.forget("s").erased).toBe(true);
+  expect(isDue(store)).toBe(false);
+});
+
+test("the file is rewritten although the index beside it cannot be removed, and that stays due", async () => {
+  const path = temporaryPath();
+  const store = filled(path);
+  const index = `${path}-coppice-ann.hnsw`;
+  mkdirSync(join(index, "in-the-way"), { recursive: true });
+  expect(store.forget("s").erased).toBe(false);
+  expect(holds(path)).toBe(false);
+  expect(isDue(store)).toBe(true);
+  rmSync(index, { recursive: true });
+  await store.upkeep();
   expect(isDue(store)).toBe(false);
 });
