@@ -113,7 +113,8 @@ CREATE TABLE `generations` (
 --> statement-breakpoint
 CREATE TABLE `imported_files` (
 	`path_digest` text PRIMARY KEY NOT NULL,
-	`state_digest` text NOT NULL
+	`state_digest` text NOT NULL,
+	`found` text NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE `items` (

@@ -22,7 +22,7 @@ export async function* changedSession(
   for await (const event of read()) {
     // The warnings of a session that cannot be understood say why. The other sessions are read.
     if (event.kind === "misread") continue;
-    const isHeld = isNotYet(event);
+    const isHeld = event.kind === "warning" && isNotYet(event);
     isHolding ||= isHeld;
     if (!isHeld || fingerprints === undefined) yield event;
   }

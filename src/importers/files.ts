@@ -14,6 +14,8 @@ const TRANSCRIPT_NAME = /\.jsonl(\.zst)?$/;
 /** Names of possible transcripts. They may also be settings, caches or databases of other programs. */
 const POSSIBLE_NAME = /\.(json|db|vscdb|md|traj)$/;
 
+const DATABASE_NAME = /\.(db|vscdb)$/;
+
 /** Files that agents keep beside their transcripts, and that hold no conversation. */
 const PASSED_OVER = [
   // A tool for memory watches the sessions of Claude Code in sessions of its own, which quote them.
@@ -132,9 +134,10 @@ async function* walk(path: string, visit: Visit, isFound = false): AsyncGenerato
     if (!found.isDirectory()) {
       // A link may lead to a pipe that nobody writes to, or to a device that never ends.
       if (isFound && !found.isFile()) return;
-      const isFinished = Date.now() - found.mtimeMs > QUIET_MS;
+      const { stamp, writtenAtMs } = await lookOf(path, found);
+      const isFinished = Date.now() - writtenAtMs > QUIET_MS;
       const file: ImportFile = { path, chunks: chunksOf(path, limits), isUncertain, isFinished };
-      if (found.isFile()) file.byteLength = found.size;
+      if (found.isFile()) Object.assign(file, { byteLength: found.size, stamp });
       if (isFound) file.writtenAtMs = found.mtimeMs;
       yield file;
       return;
@@ -159,6 +162,30 @@ async function* walk(path: string, visit: Visit, isFound = false): AsyncGenerato
   }
   for (const child of files.sort(subagentsLast)) yield* walk(child, visit, true);
   for (const child of folders.sort()) yield* walk(child, visit);
+}
+
+export interface FileLook {
+  /** Size, times and inode. It is different if the file has changed. */
+  stamp: string;
+  writtenAtMs: number;
+  byteLength: number;
+}
+
+/** Returns undefined if there is no such file. */
+export async function lookAt(path: string): Promise<FileLook | undefined> {
+  const found = await stat(path).catch(() => undefined);
+  return found?.isFile() === true ? lookOf(path, found) : undefined;
+}
+
+/** For a database, includes the write-ahead log. */
+async function lookOf(path: string, found: Stats): Promise<FileLook> {
+  const log = DATABASE_NAME.test(path) ? await stat(`${path}-wal`).catch(() => undefined) : undefined;
+  const parts = log === undefined ? [found] : [found, log];
+  return {
+    stamp: parts.map(({ ino, size, mtimeMs, ctimeMs }) => `${ino} ${size} ${mtimeMs} ${ctimeMs}`).join(),
+    writtenAtMs: Math.max(...parts.map(({ mtimeMs }) => mtimeMs)),
+    byteLength: found.size,
+  };
 }
 
 function subagentsLast(a: string, b: string): number {

@@ -117,6 +117,8 @@ export interface ImportFile {
   chunks: AsyncIterable<Uint8Array>;
   /** Set for a regular file. */
   byteLength?: number;
+  /** Set for a regular file: a text that is different if the file has changed. */
+  stamp?: string;
   /** When the file was last written, in Unix milliseconds. Set for a file that was found in a folder. */
   writtenAtMs?: number;
   /** True if the file was found in a folder and may be, for example, settings. It is skipped if no importer recognizes it. */

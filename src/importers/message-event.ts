@@ -35,6 +35,6 @@ export function notYet(reason: string): string {
   return `${NOT_YET}${reason}`;
 }
 
-export function isNotYet(event: ImportEvent): boolean {
-  return event.kind === "warning" && event.reason.startsWith(NOT_YET);
+export function isNotYet({ reason }: { reason: string }): boolean {
+  return reason.startsWith(NOT_YET);
 }

@@ -144,7 +144,9 @@ export abstract class Translator<Item extends { line: number }> {
     let isUnderstood = false;
     let itemCount = 0;
     let unreadCount = 0;
+    let isQuiet = false;
     for await (const item of items) {
+      isQuiet = "isPause" in item && item.isQuiet;
       if ("isPause" in item) {
         this.end(item.isQuiet, true);
         for (const { all } of this.sessions) for (const branch of all) branch.pause(item.isQuiet);
@@ -167,7 +169,7 @@ export abstract class Translator<Item extends { line: number }> {
       }
       if (this.#events.length > 0) yield* this.#emitted();
     }
-    const { isFinished = false } = this.file;
+    const isFinished = this.file.isFinished === true || isQuiet;
     this.end(isFinished, false);
     this.finish(isFinished);
     isUnderstood ||= this.#hasSaid;

@@ -14,11 +14,13 @@ import {
 } from "../core/schema.ts";
 import { newestFirst, walkFiles } from "../importers/files.ts";
 import type { Importer, ImportFile } from "../importers/importer.ts";
+import type { FoundInFile } from "../session/moving/intake.ts";
 import { internalsOf } from "../session/opened-store.ts";
 import type { Exclusions, Store } from "../session/store.ts";
 import { EXCLUSIONS } from "../session/store-options.ts";
 import { importersWith } from "./define-importer.ts";
 import { addCounts, type FileReport, ImportRun } from "./import-run.ts";
+import { KnownFiles, unchangedReport } from "./known-files.ts";
 import { type SummaryCounts, summarizeSessions } from "./summarize-sessions.ts";
 
 export interface ImportOptions {
@@ -40,6 +42,8 @@ export interface ImportOptions {
 export interface ImportFilesOptions extends ImportOptions {
   /** `auto` (default) recognizes each file by its content. The name of an importer reads every file in that format. */
   format?: string;
+  /** True to read files that have not changed since they were imported. False by default: they are recognized without reading. */
+  again?: boolean;
   /** Makes the summaries that the imported sessions lack, at the end. True by default. */
   summarize?: boolean;
   /** Called often, between small pieces of work. */
@@ -108,6 +112,7 @@ const OPTIONS = once(() =>
   z.strictObject({
     ...importFields(),
     format: z._default(text(), "auto"),
+    again: z._default(trueOrFalse(), false),
     summarize: z._default(trueOrFalse(), true),
     onProgress: z.optional(callback<(progress: ImportProgress) => void>()),
     onFile: z.optional(callback<(report: FileReport) => void>()),
@@ -116,7 +121,7 @@ const OPTIONS = once(() =>
 
 /**
  * Imports transcripts into a store. Messages that were imported before are skipped. So you can import a file again after it has
- * grown, and repeat an import that was stopped.
+ * grown, and repeat an import that was stopped. A file that has not changed is not read again.
  *
  * @param paths  Files, folders, patterns such as `logs/**\/*.jsonl`, and `-` for standard input. Folders are searched for
  *   *.jsonl, *.json and *.db files, of which the newest are read first.
@@ -137,7 +142,7 @@ export async function importFound(
   walked: AsyncIterable<ImportFile>,
   options: ImportFilesOptions,
 ): Promise<ImportResult> {
-  const { summarize, onFile, importers: own, ...given } = parseOptions("importFiles", OPTIONS(), options);
+  const { summarize, again, onFile, importers: own, ...given } = parseOptions("importFiles", OPTIONS(), options);
   const { signal, onProgress } = given;
   const counts = {
     newCount: 0,
@@ -158,19 +163,30 @@ export async function importFound(
     totalBytes: files.reduce((sum, { byteLength = 0 }) => sum + byteLength, 0),
   };
   const done = { doneCount: 0, doneBytes: 0 };
+  const importers = importersWith(own);
   const run = new ImportRun(store, {
     ...given,
-    importers: importersWith(own),
+    importers,
     onProgress: (report) => {
       const messageCount = readCount(result) + readCount(report);
       onProgress?.({ phase: "read", path: report.path, messageCount, ...done, ...totals });
     },
     onEmbedding: ({ waiting }) => onProgress?.({ phase: "embed", waitingCount: waiting }),
   });
-  run.expect(files);
+  const opened = internalsOf(store);
+  const known = new KnownFiles(run, opened, importers);
+  const unchanged = again ? new Map<ImportFile, FoundInFile>() : known.among(files);
+  run.expect(files.filter((file) => !unchanged.has(file)));
+  const sessionIds = new Set<string>();
   for (const file of files) {
     signal?.throwIfAborted();
-    const report = await run.read(file);
+    const found = unchanged.get(file);
+    const report = found === undefined ? await run.read(file) : unchangedReport(file.path, found);
+    if (found === undefined) known.note(file, report);
+    for (const id of report.sessionIds) {
+      sessionIds.add(id);
+      if (found?.isSummarized !== true) run.sessionIds.add(id);
+    }
     done.doneCount += 1;
     done.doneBytes += file.byteLength ?? 0;
     if (file.isUncertain && report.format === null && report.error === null) {
@@ -187,12 +203,14 @@ export async function importFound(
     result.warningCount += report.warnings.length + (report.error === null ? 0 : 1);
     onFile?.(report);
   }
-  result.sessionCount = run.sessionIds.size;
-  if (summarize) {
+  result.sessionCount = sessionIds.size;
+  known.keep(false);
+  if (summarize && run.sessionIds.size > 0) {
     result.summaries = await summarizeSessions(internalsOf(store), run.sessionIds, {
       signal,
       onProgress: (doneCount) => onProgress?.({ phase: "summarize", doneCount, totalCount: run.sessionIds.size }),
     });
+    known.keep(true);
   }
   return result;
 }

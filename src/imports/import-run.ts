@@ -48,6 +48,8 @@ export interface FileReport {
   /** How many secrets and private texts in new messages were replaced by placeholders, by kind of secret or `private`. */
   replaced: Replaced;
   warnings: ImportWarning[];
+  /** True if the file was not read, because it has not changed since it was imported. Its warnings are not repeated. */
+  isUnchanged: boolean;
   /** Why the file could not be read to its end. Everything before is in the store. */
   error: { code: string; message: string } | null;
 }
@@ -135,9 +137,10 @@ export class ImportRun {
     this.#reader.expect(files.filter(({ path }) => !exclusions.hasPath(path)));
   }
 
-  /** Returns a text that is different if other files or sessions are left out. */
+  /** Returns a text that is different if files are read differently, or if other files or sessions are left out. */
   policy(): string {
-    return String(this.#exclusions());
+    const { format = "auto", project = null, keepSecrets = false } = this.#options;
+    return `${JSON.stringify([format, project, keepSecrets])} ${this.#exclusions()}`;
   }
 
   #exclusions(): ExclusionRules {
@@ -161,6 +164,7 @@ export class ImportRun {
       ...counts,
       replaced: {},
       warnings: [],
+      isUnchanged: false,
       error: null,
     };
     const exclusions = this.#exclusions();

@@ -30,7 +30,7 @@ test("tables and views, with their columns in order", () => {
     ["table", "forgotten_messages", "session_id seq forgotten_at_ms checksum"],
     ["table", "frontier_moves", "session_id seq_end graduated_seq evicted_seq log_position checksum"],
     ["table", "generations", "id embedder_id dimension created_at_ms rewrite_count log_position checksum"],
-    ["table", "imported_files", "path_digest state_digest"],
+    ["table", "imported_files", "path_digest state_digest found"],
     ["table", "items", "id namespace key session_id created_at_ms updated_at_ms encoding value checksum"],
     ["table", "message_artifacts", "message_id pointer sha256 checksum"],
     [

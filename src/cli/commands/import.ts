@@ -24,6 +24,7 @@ interface ImportFlags extends LeavingOutFlags {
   format: string;
   project?: string;
   strict?: true;
+  again?: true;
   dryRun?: true;
   rows?: true;
   hook?: string;
@@ -34,7 +35,7 @@ export const importCommand: Command<ImportFlags> = {
   summary: "Import transcripts of other programs, and summarize them.",
   details:
     "Formats are recognized by content. Folders are searched for *.jsonl, *.json, *.md, *.db and *.vscdb files; " +
-    "`-` is standard input. If a file was imported before, only its new messages are added. A line that cannot be read is reported, and all others " +
+    "`-` is standard input. If a file was imported before, only its new messages are added. A file that has not changed is not read. A line that cannot be read is reported, and all others " +
     "are imported. What looks like a key, a token or a password, or stands between <private> and </private>, is replaced by a " +
     "placeholder. `coppice projects exclude` leaves out folders and projects for good. `coppice watch --once` finds the folders of your agents by itself. " +
     "--rows takes files of `export --rows`. With --json: {files, sessionCount, newCount, knownCount, forgottenCount, excludedCount, valueCount, replaced, passedOverCount, isDryRun, warningCount, summaries}; with --rows: {sessions}.",
@@ -43,9 +44,10 @@ export const importCommand: Command<ImportFlags> = {
     new Option("--format <format>", "the format of the files").choices(IMPORT_FORMATS).default("auto"),
     new Option("--project <project>", "the project of the sessions, by a name or a path, whatever the files say"),
     new Option("--strict", "fail if there is any warning"),
+    new Option("--again", "read also files that have not changed since they were imported"),
     new Option("--dry-run", "show what would be imported, and import nothing"),
     new Option("--rows", "take sessions with all their ids from files of `export --rows`").conflicts([
-      ...["format", "project", "strict", "dryRun"],
+      ...["format", "project", "strict", "again", "dryRun"],
     ]),
     ...LEAVING_OUT_OPTIONS,
     // The entry in the log of the hooks that gets the result.
@@ -81,7 +83,7 @@ export const importCommand: Command<ImportFlags> = {
 };
 
 async function importPaths({ args: paths, options, loadStores, terminal, json }: Call<ImportFlags>): Promise<Output> {
-  const { strict = false, dryRun = false, format, project, hook } = options;
+  const { strict = false, again = false, dryRun = false, format, project, hook } = options;
   if (paths.length === 0) {
     const hint = "`coppice watch --once` finds the transcripts of your agents and imports them.";
     throw new Failure("USAGE_INVALID", "Name the files or folders to import.", { hint });
@@ -103,6 +105,7 @@ async function importPaths({ args: paths, options, loadStores, terminal, json }:
       ...leavingOut(options, store),
       ...(project !== undefined && { project: projectNamed(project) }),
       format,
+      again,
       summarize: !dryRun,
       signal,
       onProgress: readingProgress(terminal, { isLogged: !json }),

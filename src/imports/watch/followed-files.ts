@@ -1,10 +1,11 @@
-import { stat } from "node:fs/promises";
 import { StoreError } from "../../core/errors.ts";
-import { chunksOf, QUIET_MS } from "../../importers/files.ts";
+import { chunksOf, lookAt, QUIET_MS } from "../../importers/files.ts";
 import type { Importer, ImportFile } from "../../importers/importer.ts";
-import { canFollow, IMPORTERS, READING_VERSION } from "../../importers/registry.ts";
+import { canFollow, IMPORTERS } from "../../importers/registry.ts";
+import type { ImportedFile } from "../../session/moving/intake.ts";
 import type { OpenedStore } from "../../session/opened-store.ts";
 import type { FileReport, ImportRun } from "../import-run.ts";
+import { isReadWhole, KnownFiles } from "../known-files.ts";
 import { LiveFile } from "./live-file.ts";
 
 export type WatchEvent =
@@ -20,7 +21,10 @@ export type WatchEvent =
   | { event: "polling"; reason: string; everyMs: number };
 
 /** The report of one visit, without the warnings and counts of earlier visits. */
-export type Visit = Omit<FileReport, "knownCount" | "forgottenCount" | "excludedCount" | "valueCount" | "replaced">;
+export type Visit = Omit<
+  FileReport,
+  "isUnchanged" | "knownCount" | "forgottenCount" | "excludedCount" | "valueCount" | "replaced"
+>;
 
 interface FollowedFile {
   path: string;
@@ -50,7 +54,6 @@ const LIVE_MAX = 32;
 const LIVE_MS_MAX = 24 * 60 * 60 * 1_000;
 
 const LIVE_NAME = /\.jsonl$/;
-const DATABASE_NAME = /\.(db|vscdb)$/;
 
 /**
  * The files of a watch. A transcript with an entry on each line has a live reader, which reads on. Any other file is read again
@@ -60,6 +63,7 @@ export class FollowedFiles {
   readonly #run: ImportRun;
   readonly #store: OpenedStore;
   readonly #importers: readonly Importer[];
+  readonly #known: KnownFiles;
   readonly #files = new Map<string, FollowedFile>();
   /** Files that were completely imported since the last `keep`. */
   readonly #unkept = new Set<FollowedFile>();
@@ -68,6 +72,7 @@ export class FollowedFiles {
     this.#run = run;
     this.#store = store;
     this.#importers = importers;
+    this.#known = new KnownFiles(run, store, importers);
   }
 
   add(path: string, isUncertain: boolean): void {
@@ -102,8 +107,8 @@ export class FollowedFiles {
       if (file === undefined || found === undefined || file.stamp !== undefined) continue;
       const changedAtMs = Math.min(found.writtenAtMs, nowMs);
       const isQuiet = nowMs - changedAtMs > QUIET_MS;
-      if (isLikelyToGrow({ ...file, changedAtMs }, nowMs)) continue;
-      if (isQuiet && this.#store.intake.hasFile(path, this.#stateOf(policy, found.stamp))) continue;
+      if (this.#isToBeLive({ ...file, changedAtMs }, nowMs)) continue;
+      if (this.#known.find(path, found.stamp, policy) !== undefined) continue;
       files.push(wholeFile(file, isQuiet, found.byteLength));
     }
     this.#run.expect(files);
@@ -135,23 +140,19 @@ export class FollowedFiles {
     if (stamp !== file.stamp) file.changedAtMs = Math.min(found.writtenAtMs, nowMs);
     const isQuiet = nowMs - file.changedAtMs > QUIET_MS;
     if (stamp === file.stamp && (file.isComplete || !isQuiet)) return undefined;
-    const isGrowing = isLikelyToGrow(file, nowMs);
-    if (
-      file.stamp === undefined &&
-      isQuiet &&
-      !isGrowing &&
-      this.#store.intake.hasFile(path, this.#stateOf(policy, stamp))
-    ) {
+    if (file.stamp === undefined && this.#known.find(path, stamp, policy) !== undefined) {
       file.stamp = stamp;
       file.isComplete = true;
       return undefined;
     }
+    const isGrowing = this.#isToBeLive(file, nowMs);
     try {
       if (isGrowing) await this.#readOn(file, isQuiet);
       else await this.#readWhole(file, isQuiet, found.byteLength);
       file.stamp = stamp;
-      file.isComplete = isQuiet;
-      if (isQuiet && file.report?.error == null) this.#unkept.add(file);
+      const { report } = file;
+      file.isComplete = isQuiet || (!isGrowing && report !== undefined && isReadWhole(report));
+      if (file.isComplete && report?.error == null) this.#unkept.add(file);
     } catch (error) {
       this.#reset(file);
       if (StoreError.is(error) || !isFileSystemError(error)) throw error;
@@ -185,23 +186,23 @@ export class FollowedFiles {
   /** Tells the store which files the next watch can skip. @throws what `noteImportedFiles` throws. */
   keep(): void {
     if (this.#unkept.size === 0) return;
-    const states = new Map<string, string>();
+    const rows: ImportedFile[] = [];
     const forgetCount = this.#store.forgetCount();
     for (const file of this.#unkept) {
-      const { path, stamp, isComplete, report, policy } = file;
-      // A later version of a custom importer may read more from the file.
-      const isOwnFormat = IMPORTERS.every(({ name }) => name !== report?.format) && report?.format != null;
-      if (stamp === undefined || !isComplete || file.forgetCount !== forgetCount || isOwnFormat) continue;
-      states.set(path, this.#stateOf(policy, stamp));
+      const { stamp, isComplete, report, policy } = file;
+      if (report === undefined || stamp === undefined || !isComplete || file.forgetCount !== forgetCount) continue;
+      const row = this.#known.rowOf(report, stamp, policy);
+      if (row !== undefined) rows.push(row);
     }
-    if (states.size > 0) this.#store.intake.noteFiles(states, forgetCount);
+    if (rows.length > 0) this.#store.intake.noteFiles(rows, forgetCount);
     this.#unkept.clear();
   }
 
-  /** Returns a file's state for the store. It names importers and exclusions, because another watch may read more from the file. */
-  #stateOf(policy: string, stamp: string): string {
-    const own = this.#importers.filter((importer) => !IMPORTERS.includes(importer)).map(({ name }) => name);
-    return [READING_VERSION, ...own, policy, stamp].join(" ");
+  /** Files that were written lately get readers that read on. At the start, only the newest get them. */
+  #isToBeLive({ path, live, changedAtMs, stamp }: FollowedFile, nowMs: number): boolean {
+    if (live !== undefined) return true;
+    if (!LIVE_NAME.test(path) || nowMs - changedAtMs > LIVE_MS_MAX) return false;
+    return stamp !== undefined || [...this.#files.values()].filter((file) => file.live !== undefined).length < LIVE_MAX;
   }
 
   async #readOn(file: FollowedFile, isQuiet: boolean): Promise<void> {
@@ -270,10 +271,6 @@ export function* eventsOfVisit({ path, format, sessionIds, newCount, warnings, e
   if (newCount > 0) yield { event: "imported", path, format, sessionIds, newCount };
 }
 
-function isLikelyToGrow({ path, live, changedAtMs }: FollowedFile, nowMs: number): boolean {
-  return LIVE_NAME.test(path) && (live !== undefined || nowMs - changedAtMs <= LIVE_MS_MAX);
-}
-
 /** Returns undefined for an uncertain file in no known format. */
 function visitOf(file: FollowedFile, error: FileReport["error"]): Visit | undefined {
   const { path, isUncertain, reasonsReported } = file;
@@ -290,26 +287,6 @@ function visitOf(file: FollowedFile, error: FileReport["error"]): Visit | undefi
   };
   file.newCountReported = newCount;
   return visit;
-}
-
-interface FileLook {
-  stamp: string;
-  writtenAtMs: number;
-  byteLength: number;
-}
-
-/** Returns undefined if the file is gone. For a database, includes the write-ahead log. */
-async function lookAt(path: string): Promise<FileLook | undefined> {
-  const parts = DATABASE_NAME.test(path) ? [path, `${path}-wal`] : [path];
-  const found = await Promise.all(parts.map((part) => stat(part).catch(() => undefined)));
-  if (found[0]?.isFile() !== true) return undefined;
-  return {
-    stamp: found
-      .map((one) => (one === undefined ? "" : `${one.dev} ${one.ino} ${one.size} ${one.mtimeMs} ${one.ctimeMs}`))
-      .join(),
-    writtenAtMs: Math.max(...found.map((one) => one?.mtimeMs ?? 0)),
-    byteLength: found[0].size,
-  };
 }
 
 function isFileSystemError(error: unknown): error is NodeJS.ErrnoException {

@@ -6,11 +6,13 @@ import type { RememberedMessage } from "../../core/remembered.ts";
 import type { TranscriptPoint } from "../../core/transcript-point.ts";
 import { type AppendResult, appendToBranch } from "../../ingest/append.ts";
 import { prepareMessage } from "../../ingest/prepare.ts";
-import { noteImportedFiles } from "../../store/index.ts";
+import { type FoundInFile, type ImportedFile, noteImportedFiles } from "../../store/index.ts";
 import { importedSessionId, openSession, type SessionOrigin } from "../open-session.ts";
 import type { OpenedSession } from "../opened-session.ts";
 import type { SessionPorts } from "../ports.ts";
 import { isUsual, type PreparedMessage } from "../prepared.ts";
+
+export type { FoundInFile, ImportedFile };
 
 /** A message that an import read. */
 export interface IncomingMessage extends RememberedMessage {
@@ -196,18 +198,14 @@ export class Intake {
     this.#ports.repositories.database.write("append", () => this.#sessionOf(sessionId).followTranscript(point));
   }
 
-  /** Returns true if this version of the file was imported whole, and nothing was forgotten since. */
-  hasFile(path: string, state: string): boolean {
+  /** Returns what was found in this version of the file, if it was imported whole and nothing was forgotten since. */
+  foundInFile(path: string, state: string): FoundInFile | undefined {
     const { database, importedFiles } = this.#ports.repositories;
-    return database.read(() => importedFiles.has(path, state));
+    return database.read(() => importedFiles.found(path, state));
   }
 
-  /**
-   * Records that files were imported whole, unless something was forgotten since `forgetCount` was read.
-   *
-   * @param states  A text for each path that changes when the file changes.
-   */
-  noteFiles(states: ReadonlyMap<string, string>, forgetCount: number): void {
-    noteImportedFiles(this.#ports.repositories, states, forgetCount);
+  /** Records that files were imported whole, unless something was forgotten since `forgetCount` was read. */
+  noteFiles(files: readonly ImportedFile[], forgetCount: number): void {
+    noteImportedFiles(this.#ports.repositories, files, forgetCount);
   }
 }

@@ -10,6 +10,7 @@ import type { ClusterState } from "../derived/cluster-rows.ts";
 import type { ClaimableVector, PendingVectorRepository } from "../derived/pending-vectors.ts";
 import type { AssignedCluster } from "../derived/subjects.ts";
 import type { UnionRow } from "../derived/unions.ts";
+import type { FoundInFile } from "../facts/imported-files.ts";
 import type { MessageRow } from "../facts/messages.ts";
 import type { NewSession } from "../facts/sessions.ts";
 import type { Repositories } from "../repositories.ts";
@@ -349,14 +350,21 @@ function growForest(repositories: Repositories, moves: readonly FrontierMove[]):
   sessions.moveFrontier(graduatedSeq, evictedSeq, sessionId, moves.length);
 }
 
+export interface ImportedFile {
+  path: string;
+  /** A text that changes when the file changes. */
+  state: string;
+  found: FoundInFile;
+}
+
 /** Notes files that were imported completely. Nothing is written if anything was forgotten since `rewriteCount` was read. */
 export function noteImportedFiles(
   { database, generations, importedFiles }: Repositories,
-  states: ReadonlyMap<string, string>,
+  files: readonly ImportedFile[],
   rewriteCount: number,
 ): void {
   database.write("noteImportedFiles", () => {
     if (generations.rewriteCountOfAll() !== rewriteCount) return;
-    for (const [path, state] of states) importedFiles.put(path, state);
+    for (const { path, state, found } of files) importedFiles.put(path, state, found);
   });
 }

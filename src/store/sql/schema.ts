@@ -564,12 +564,14 @@ export const discardedCosts = sqliteTable(
 );
 
 /**
- * Transcripts that a watch has imported completely. Derived: rows only save reading, and all are deleted when anything
- * is forgotten. Both columns are SHA-256 in hex: of the path, and of the file's state with the version that read it.
+ * Transcripts that were imported completely. Derived: rows only save reading, and all are deleted when anything is forgotten.
+ * The digests are SHA-256 in hex: of the path, and of the file's size, times and inode with the version that read it.
  */
 export const importedFiles = sqliteTable("imported_files", {
   pathDigest: text("path_digest").primaryKey(),
   stateDigest: text("state_digest").notNull(),
+  // What the import found, as JSON: see imported-files.ts.
+  found: text("found").notNull(),
 });
 
 /**

@@ -1,4 +1,4 @@
-import { appendFileSync, utimesSync } from "node:fs";
+import { appendFileSync, renameSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
@@ -241,4 +241,97 @@ test("the locations of agents can be surveyed without reading them", async () =>
     { agent: null, path: folder, fileCount: 1, byteLength: 55 },
     { agent: null, path: `${path}.gone`, fileCount: null, byteLength: 0 },
   ]);
+});
+
+describe("a file that has not changed since it was imported", () => {
+  const line = (content: string) => jsonLines([{ session: "s", role: "user", content }]);
+
+  test("is not read again, and its report tells what it has", async () => {
+    const { store, folder, write } = scene();
+    write("a.jsonl", line("one"));
+    const first = await importFiles(store, folder);
+    expect(first.files).toMatchObject([{ newCount: 1, isUnchanged: false }]);
+    const { sessionIds } = first.files[0]!;
+    const second = await importFiles(store, folder);
+    expect(second.files).toMatchObject([
+      { format: "jsonl", sessionIds, newCount: 0, knownCount: 1, isUnchanged: true },
+    ]);
+    expect(second).toMatchObject({ sessionCount: 1, knownCount: 1 });
+    expect((await importFiles(store, folder, { again: true })).files).toMatchObject([
+      { knownCount: 1, isUnchanged: false },
+    ]);
+  });
+
+  test("is read if it has grown, was rewritten with the same length and time, or is under another name", async () => {
+    const { store, folder, write } = scene();
+    const path = write("a.jsonl", line("one"));
+    await importFiles(store, folder);
+    appendFileSync(path, line("two"));
+    expect((await importFiles(store, folder)).files).toMatchObject([
+      { newCount: 1, knownCount: 1, isUnchanged: false },
+    ]);
+    const { atime, mtime } = statSync(path);
+    write("a.jsonl", line("one") + line("six"));
+    utimesSync(path, atime, mtime);
+    expect((await importFiles(store, folder)).files).toMatchObject([{ newCount: 1, isUnchanged: false }]);
+    renameSync(path, join(folder, "b.jsonl"));
+    expect((await importFiles(store, folder)).files).toMatchObject([{ newCount: 0, isUnchanged: false }]);
+  });
+
+  test("is read again after something was forgotten, or if other files or projects are wanted", async () => {
+    const { store, folder, write } = scene();
+    write("a.jsonl", line("one"));
+    const { files } = await importFiles(store, folder);
+    store.forget(files[0]!.sessionIds[0]!);
+    const later = await importFiles(store, folder);
+    expect(later.files).toMatchObject([{ forgottenCount: 1, isUnchanged: false }]);
+    expect((await importFiles(store, folder)).files).toMatchObject([{ forgottenCount: 1, isUnchanged: true }]);
+    expect((await importFiles(store, folder, { project: "other" })).files).toMatchObject([{ isUnchanged: false }]);
+  });
+
+  test("is read again while it holds a message that may still grow", async () => {
+    const { store, write } = scene();
+    const about = { sessionId: "s", parentUuid: null, timestamp: "2026-01-01T00:00:00Z", type: "assistant" };
+    const thought = {
+      ...about,
+      uuid: "a",
+      message: { id: "m", role: "assistant", content: [{ type: "thinking", thinking: "Hm." }] },
+    };
+    const prompt = { ...about, type: "user", uuid: "p", message: { role: "user", content: "Read it." } };
+    const path = write("a.jsonl", jsonLines([prompt, { ...thought, parentUuid: "p" }]));
+    const held = { warnings: [{ reason: expect.stringContaining("may still grow") }], isUnchanged: false };
+    expect((await importFiles(store, path)).files).toMatchObject([held]);
+    expect((await importFiles(store, path)).files).toMatchObject([held]);
+    const hourAgo = new Date(Date.now() - 3_600_000);
+    utimesSync(path, hourAgo, hourAgo);
+    expect((await importFiles(store, path)).files).toMatchObject([{ newCount: 1, warnings: [] }]);
+  });
+
+  test("that a watch has ended with gives no warning that it may still grow", async () => {
+    const { store, folder, write } = scene();
+    const about = { sessionId: "s", timestamp: "2026-01-01T00:00:00Z" };
+    const prompt = {
+      ...about,
+      parentUuid: null,
+      type: "user",
+      uuid: "p",
+      message: { role: "user", content: "Read it." },
+    };
+    const content = [{ type: "thinking", thinking: "Hm." }];
+    const thought = {
+      ...about,
+      parentUuid: "p",
+      type: "assistant",
+      uuid: "a",
+      message: { id: "m", role: "assistant", content },
+    };
+    const path = write("a.jsonl", jsonLines([prompt, thought]));
+    const ago = new Date(Date.now() - 22 * 60_000);
+    utimesSync(path, ago, ago);
+    const events: WatchEvent[] = [];
+    expect(await watchFiles(store, folder, { once: true, onEvent: (event) => events.push(event) })).toEqual({
+      newCount: 2,
+    });
+    expect(events.filter(({ event }) => event === "warning")).toEqual([]);
+  });
 });

@@ -59,6 +59,8 @@ describe("a followed file", () => {
       const name = put(other.replace("other", `other-${index}`), content);
       files.add(name, false);
       await files.visit(name, nowMs);
+      put(name, content + jsonLines([{ session: `o${index}`, role: "user", content: "two" }]));
+      await files.visit(name, nowMs);
     }
     expect(files.isLive(path)).toBe(false);
     expect(await files.visit(path, nowMs + 11 * MINUTE_MS)).toMatchObject({ newCount: 1 });

@@ -1,0 +1,90 @@
+import type { Importer, ImportFile } from "../importers/importer.ts";
+import { isNotYet } from "../importers/message-event.ts";
+import { IMPORTERS, READING_VERSION } from "../importers/registry.ts";
+import type { FoundInFile, ImportedFile } from "../session/moving/intake.ts";
+import type { OpenedStore } from "../session/opened-store.ts";
+import type { FileReport, ImportRun } from "./import-run.ts";
+
+/** Rows are written together, because each transaction takes a lock. */
+const ROWS_MAX = 256;
+
+/** The files that the store knows to have been imported whole. They are not read again until they change. */
+export class KnownFiles {
+  readonly #run: ImportRun;
+  readonly #store: OpenedStore;
+  readonly #ownNames: readonly string[];
+  readonly #forgetCount: number;
+  /** The rows of this import, and how many of them are in the store. */
+  readonly #rows: ImportedFile[] = [];
+  #keptCount = 0;
+
+  constructor(run: ImportRun, store: OpenedStore, importers: readonly Importer[]) {
+    this.#run = run;
+    this.#store = store;
+    this.#ownNames = importers.filter((importer) => !IMPORTERS.includes(importer)).map(({ name }) => name);
+    this.#forgetCount = store.forgetCount();
+  }
+
+  /** Returns those of the files that have not changed since they were imported whole, and what was found in them. */
+  among(files: readonly ImportFile[]): Map<ImportFile, FoundInFile> {
+    const policy = this.#run.policy();
+    const unchanged = new Map<ImportFile, FoundInFile>();
+    for (const file of files) {
+      const found = file.stamp === undefined ? undefined : this.find(file.path, file.stamp, policy);
+      if (found !== undefined) unchanged.set(file, found);
+    }
+    return unchanged;
+  }
+
+  /** Returns what was found in a file that has not changed since it was imported whole. */
+  find(path: string, stamp: string, policy: string): FoundInFile | undefined {
+    return this.#store.intake.foundInFile(path, this.#stateOf(stamp, policy));
+  }
+
+  /** Takes note of a file that was read, if nothing in it is left to read. */
+  note(file: ImportFile, report: FileReport): void {
+    if (file.stamp === undefined || !isReadWhole(report, file.isFinished)) return;
+    const row = this.rowOf(report, file.stamp, this.#run.policy());
+    if (row === undefined) return;
+    this.#rows.push(row);
+    if (this.#rows.length - this.#keptCount >= ROWS_MAX) this.keep(false);
+  }
+
+  /** Tells the store about the noted files, so that the next import passes over them. */
+  keep(isSummarized: boolean): void {
+    const rows = isSummarized ? this.#rows : this.#rows.slice(this.#keptCount);
+    for (const { found } of rows) found.isSummarized = isSummarized;
+    if (rows.length > 0) this.#store.intake.noteFiles(rows, this.#forgetCount);
+    this.#keptCount = this.#rows.length;
+  }
+
+  /** Returns the row of a file, or undefined if it must be read again. */
+  rowOf(report: FileReport, stamp: string, policy: string): ImportedFile | undefined {
+    const { path, format, newCount, knownCount, forgottenCount, excludedCount, error } = report;
+    // A later version of a custom importer may read more from the file.
+    if (error !== null || (format !== null && this.#ownNames.includes(format))) return undefined;
+    const sessionIds = [...new Set(report.sessionIds)];
+    const messageCount = newCount + knownCount;
+    const found = { format, sessionIds, messageCount, forgottenCount, excludedCount, isSummarized: true };
+    return { path, state: this.#stateOf(stamp, policy), found };
+  }
+
+  /** The state names the importers and what is left out, because another import may read more from the file. */
+  #stateOf(stamp: string, policy: string): string {
+    return [READING_VERSION, ...this.#ownNames, policy, stamp].join(" ");
+  }
+}
+
+/** Returns the report of a file that was not read, because it has not changed. */
+export function unchangedReport(path: string, found: FoundInFile): FileReport {
+  const { format, sessionIds, messageCount: knownCount, forgottenCount, excludedCount } = found;
+  const counts = { newCount: 0, knownCount, forgottenCount, excludedCount, valueCount: 0, replaced: {} };
+  return { path, format, sessionIds, ...counts, warnings: [], isUnchanged: true, error: null };
+}
+
+/** Returns true if another reading of the same bytes would find no more, although the file may still grow. */
+export function isReadWhole(report: FileReport, isFinished = false): boolean {
+  if (isFinished || report.format === null) return true;
+  const { newCount, knownCount, forgottenCount, excludedCount, warnings } = report;
+  return newCount + knownCount + forgottenCount + excludedCount > 0 && !warnings.some(isNotYet);
+}
