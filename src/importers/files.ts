@@ -16,6 +16,15 @@ const POSSIBLE_NAME = /\.(json|db|vscdb|md|traj)$/;
 
 const DATABASE_NAME = /\.(db|vscdb)$/;
 
+/** A session of opencode before its database. Its messages are in other files. */
+const SPREAD_NAME = /[\\/]storage[\\/]session[\\/][^\\/]+[\\/]ses_\w+\.json$/;
+
+/** The steps in which file systems tell the time, at most, in milliseconds. */
+const TICK_MS = 20;
+
+/** The same of file systems that tell only whole seconds. */
+const COARSE_TICK_MS = 2_000;
+
 /** Files that agents keep beside their transcripts, and that hold no conversation. */
 const PASSED_OVER = [
   // A tool for memory watches the sessions of Claude Code in sessions of its own, which quote them.
@@ -134,10 +143,11 @@ async function* walk(path: string, visit: Visit, isFound = false): AsyncGenerato
     if (!found.isDirectory()) {
       // A link may lead to a pipe that nobody writes to, or to a device that never ends.
       if (isFound && !found.isFile()) return;
-      const { stamp, writtenAtMs } = await lookOf(path, found);
+      const { stamp, writtenAtMs, isProof } = await lookOf(path, found);
       const isFinished = Date.now() - writtenAtMs > QUIET_MS;
       const file: ImportFile = { path, chunks: chunksOf(path, limits), isUncertain, isFinished };
-      if (found.isFile()) Object.assign(file, { byteLength: found.size, stamp });
+      if (found.isFile()) file.byteLength = found.size;
+      if (found.isFile() && isProof) file.stamp = stamp;
       if (isFound) file.writtenAtMs = found.mtimeMs;
       yield file;
       return;
@@ -167,6 +177,11 @@ async function* walk(path: string, visit: Visit, isFound = false): AsyncGenerato
 export interface FileLook {
   /** Size, times and inode. It is different if the file has changed. */
   stamp: string;
+  /**
+   * False if the stamp may stay although something has changed: another write of the same size comes at the same time, or the
+   * messages are in other files.
+   */
+  isProof: boolean;
   writtenAtMs: number;
   byteLength: number;
 }
@@ -181,8 +196,11 @@ export async function lookAt(path: string): Promise<FileLook | undefined> {
 async function lookOf(path: string, found: Stats): Promise<FileLook> {
   const log = DATABASE_NAME.test(path) ? await stat(`${path}-wal`).catch(() => undefined) : undefined;
   const parts = log === undefined ? [found] : [found, log];
+  const changedAtMs = Math.max(...parts.flatMap(({ mtimeMs, ctimeMs }) => [mtimeMs, ctimeMs]));
+  const tickMs = Number.isInteger(changedAtMs / 1_000) ? COARSE_TICK_MS : TICK_MS;
   return {
     stamp: parts.map(({ ino, size, mtimeMs, ctimeMs }) => `${ino} ${size} ${mtimeMs} ${ctimeMs}`).join(),
+    isProof: Date.now() - changedAtMs > tickMs && !SPREAD_NAME.test(path),
     writtenAtMs: Math.max(...parts.map(({ mtimeMs }) => mtimeMs)),
     byteLength: found.size,
   };

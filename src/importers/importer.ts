@@ -117,7 +117,7 @@ export interface ImportFile {
   chunks: AsyncIterable<Uint8Array>;
   /** Set for a regular file. */
   byteLength?: number;
-  /** Set for a regular file: a text that is different if the file has changed. */
+  /** A text that is different if the file has changed. Not set if size, times and inode do not tell this. */
   stamp?: string;
   /** When the file was last written, in Unix milliseconds. Set for a file that was found in a folder. */
   writtenAtMs?: number;

@@ -182,7 +182,7 @@ export async function importFound(
     signal?.throwIfAborted();
     const found = unchanged.get(file);
     const report = found === undefined ? await run.read(file) : unchangedReport(file.path, found);
-    if (found === undefined) known.note(file, report);
+    if (found?.isSummarized !== true) known.note(file, report);
     for (const id of report.sessionIds) {
       sessionIds.add(id);
       if (found?.isSummarized !== true) run.sessionIds.add(id);
@@ -210,7 +210,8 @@ export async function importFound(
       signal,
       onProgress: (doneCount) => onProgress?.({ phase: "summarize", doneCount, totalCount: run.sessionIds.size }),
     });
-    known.keep(true);
+    const { failed, stale, deferred } = result.summaries;
+    if (failed + stale + deferred === 0) known.keep(true);
   }
   return result;
 }

@@ -124,7 +124,7 @@ export class ImportRun {
   readonly #pace = new ImportPace();
   readonly sessionIds = new Set<string>();
   /** Sessions whose parents are in files that come later, if at all. A key is the source and the parent's external id. */
-  readonly #awaited = new Map<string, ImportedSession[]>();
+  readonly #awaited = new Map<string, { origin: ImportedSession; path: string }[]>();
 
   constructor(store: Store, options: ImportRunOptions = {}) {
     this.#store = internalsOf(store);
@@ -301,7 +301,7 @@ export class ImportRun {
     open.session = this.#openSession(origin, report);
     open.isRefused = open.session === undefined;
     if (open.session === undefined) return false;
-    this.#joinFamily(origin);
+    this.#joinFamily(origin, report.path);
     report.sessionIds.push(open.session.id);
     this.sessionIds.add(open.session.id);
     return true;
@@ -437,15 +437,22 @@ export class ImportRun {
   }
 
   /** Gives the session its children whose files came before, or waits for its parent. */
-  #joinFamily(origin: ImportedSession): void {
+  #joinFamily(origin: ImportedSession, path: string): void {
     const { source, externalId, parentExternalId } = origin;
     const keyOf = (name: string): string => JSON.stringify([source, name]);
     const children = this.#awaited.get(keyOf(externalId)) ?? [];
     this.#awaited.delete(keyOf(externalId));
-    for (const child of children) if (this.#store.intake.has(child)) this.#store.intake.session(child, {});
+    for (const child of children) {
+      if (this.#store.intake.has(child.origin)) this.#store.intake.session(child.origin, {});
+    }
     if (parentExternalId === undefined || this.#store.intake.has({ source, externalId: parentExternalId })) return;
     const siblings = this.#awaited.get(keyOf(parentExternalId)) ?? [];
-    this.#awaited.set(keyOf(parentExternalId), [...siblings, origin]);
+    this.#awaited.set(keyOf(parentExternalId), [...siblings, { origin, path }]);
+  }
+
+  /** Returns the files that must be read again when the parents of their sessions have come. */
+  awaitingPaths(): ReadonlySet<string> {
+    return new Set([...this.#awaited.values()].flatMap((children) => children.map(({ path }) => path)));
   }
 
   /**

@@ -1,6 +1,6 @@
 import type { Importer, ImportFile } from "../importers/importer.ts";
 import { isNotYet } from "../importers/message-event.ts";
-import { IMPORTERS, READING_VERSION } from "../importers/registry.ts";
+import { canFollow, IMPORTERS, READING_VERSION } from "../importers/registry.ts";
 import type { FoundInFile, ImportedFile } from "../session/moving/intake.ts";
 import type { OpenedStore } from "../session/opened-store.ts";
 import type { FileReport, ImportRun } from "./import-run.ts";
@@ -12,15 +12,17 @@ const ROWS_MAX = 256;
 export class KnownFiles {
   readonly #run: ImportRun;
   readonly #store: OpenedStore;
+  readonly #importers: readonly Importer[];
   readonly #ownNames: readonly string[];
   readonly #forgetCount: number;
-  /** The rows of this import, and how many of them are in the store. */
+  /** The rows of this import, and those of them that are not in the store. */
   readonly #rows: ImportedFile[] = [];
-  #keptCount = 0;
+  #unkept: ImportedFile[] = [];
 
   constructor(run: ImportRun, store: OpenedStore, importers: readonly Importer[]) {
     this.#run = run;
     this.#store = store;
+    this.#importers = importers;
     this.#ownNames = importers.filter((importer) => !IMPORTERS.includes(importer)).map(({ name }) => name);
     this.#forgetCount = store.forgetCount();
   }
@@ -43,19 +45,21 @@ export class KnownFiles {
 
   /** Takes note of a file that was read, if nothing in it is left to read. */
   note(file: ImportFile, report: FileReport): void {
-    if (file.stamp === undefined || !isReadWhole(report, file.isFinished)) return;
+    if (file.stamp === undefined || !this.isReadWhole(report, file.isFinished)) return;
     const row = this.rowOf(report, file.stamp, this.#run.policy());
     if (row === undefined) return;
     this.#rows.push(row);
-    if (this.#rows.length - this.#keptCount >= ROWS_MAX) this.keep(false);
+    this.#unkept.push(row);
+    if (this.#rows.length % ROWS_MAX === 0) this.keep(false);
   }
 
   /** Tells the store about the noted files, so that the next import passes over them. */
   keep(isSummarized: boolean): void {
-    const rows = isSummarized ? this.#rows : this.#rows.slice(this.#keptCount);
+    const awaiting = this.#run.awaitingPaths();
+    const rows = (isSummarized ? this.#rows : this.#unkept).filter(({ path }) => !awaiting.has(path));
     for (const { found } of rows) found.isSummarized = isSummarized;
     if (rows.length > 0) this.#store.intake.noteFiles(rows, this.#forgetCount);
-    this.#keptCount = this.#rows.length;
+    this.#unkept = this.#unkept.filter(({ path }) => awaiting.has(path));
   }
 
   /** Returns the row of a file, or undefined if it must be read again. */
@@ -69,6 +73,17 @@ export class KnownFiles {
     return { path, state: this.#stateOf(stamp, policy), found };
   }
 
+  /**
+   * Returns true if another reading of the same bytes would find no more, although the file may still grow. Formats that are not of
+   * lines may be spread over several files, of which only one is looked at.
+   */
+  isReadWhole({ format, warnings, ...counts }: FileReport, isFinished = false): boolean {
+    if (isFinished || format === null) return true;
+    const { newCount, knownCount, forgottenCount, excludedCount } = counts;
+    const hasFound = newCount + knownCount + forgottenCount + excludedCount > 0;
+    return hasFound && canFollow(format, this.#importers) && !warnings.some(isNotYet);
+  }
+
   /** The state names the importers and what is left out, because another import may read more from the file. */
   #stateOf(stamp: string, policy: string): string {
     return [READING_VERSION, ...this.#ownNames, policy, stamp].join(" ");
@@ -80,11 +95,4 @@ export function unchangedReport(path: string, found: FoundInFile): FileReport {
   const { format, sessionIds, messageCount: knownCount, forgottenCount, excludedCount } = found;
   const counts = { newCount: 0, knownCount, forgottenCount, excludedCount, valueCount: 0, replaced: {} };
   return { path, format, sessionIds, ...counts, warnings: [], isUnchanged: true, error: null };
-}
-
-/** Returns true if another reading of the same bytes would find no more, although the file may still grow. */
-export function isReadWhole(report: FileReport, isFinished = false): boolean {
-  if (isFinished || report.format === null) return true;
-  const { newCount, knownCount, forgottenCount, excludedCount, warnings } = report;
-  return newCount + knownCount + forgottenCount + excludedCount > 0 && !warnings.some(isNotYet);
 }

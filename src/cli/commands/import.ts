@@ -43,7 +43,7 @@ export const importCommand: Command<ImportFlags> = {
   options: [
     new Option("--format <format>", "the format of the files").choices(IMPORT_FORMATS).default("auto"),
     new Option("--project <project>", "the project of the sessions, by a name or a path, whatever the files say"),
-    new Option("--strict", "fail if there is any warning"),
+    new Option("--strict", "fail if there is any warning; read all files, as with --again"),
     new Option("--again", "read also files that have not changed since they were imported"),
     new Option("--dry-run", "show what would be imported, and import nothing"),
     new Option("--rows", "take sessions with all their ids from files of `export --rows`").conflicts([
@@ -105,7 +105,7 @@ async function importPaths({ args: paths, options, loadStores, terminal, json }:
       ...leavingOut(options, store),
       ...(project !== undefined && { project: projectNamed(project) }),
       format,
-      again,
+      again: again || strict,
       summarize: !dryRun,
       signal,
       onProgress: readingProgress(terminal, { isLogged: !json }),

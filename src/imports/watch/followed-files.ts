@@ -5,7 +5,7 @@ import { canFollow, IMPORTERS } from "../../importers/registry.ts";
 import type { ImportedFile } from "../../session/moving/intake.ts";
 import type { OpenedStore } from "../../session/opened-store.ts";
 import type { FileReport, ImportRun } from "../import-run.ts";
-import { isReadWhole, KnownFiles } from "../known-files.ts";
+import { KnownFiles } from "../known-files.ts";
 import { LiveFile } from "./live-file.ts";
 
 export type WatchEvent =
@@ -33,6 +33,8 @@ interface FollowedFile {
   live: LiveFile | undefined;
   /** Size, times and inode when the file was last read. */
   stamp: string | undefined;
+  /** See `FileLook`. */
+  isProof: boolean;
   /** True if the importer held nothing back at the last reading. */
   isComplete: boolean;
   /** The store's `forgetCount()` before the first byte was read. */
@@ -82,6 +84,7 @@ export class FollowedFiles {
       isUncertain,
       live: undefined,
       stamp: undefined,
+      isProof: false,
       isComplete: false,
       forgetCount: 0,
       policy: "",
@@ -108,7 +111,7 @@ export class FollowedFiles {
       const changedAtMs = Math.min(found.writtenAtMs, nowMs);
       const isQuiet = nowMs - changedAtMs > QUIET_MS;
       if (this.#isToBeLive({ ...file, changedAtMs }, nowMs)) continue;
-      if (this.#known.find(path, found.stamp, policy) !== undefined) continue;
+      if (this.#isKnown(path, found.stamp, policy)) continue;
       files.push(wholeFile(file, isQuiet, found.byteLength));
     }
     this.#run.expect(files);
@@ -140,7 +143,7 @@ export class FollowedFiles {
     if (stamp !== file.stamp) file.changedAtMs = Math.min(found.writtenAtMs, nowMs);
     const isQuiet = nowMs - file.changedAtMs > QUIET_MS;
     if (stamp === file.stamp && (file.isComplete || !isQuiet)) return undefined;
-    if (file.stamp === undefined && this.#known.find(path, stamp, policy) !== undefined) {
+    if (file.stamp === undefined && this.#isKnown(path, stamp, policy)) {
       file.stamp = stamp;
       file.isComplete = true;
       return undefined;
@@ -149,9 +152,9 @@ export class FollowedFiles {
     try {
       if (isGrowing) await this.#readOn(file, isQuiet);
       else await this.#readWhole(file, isQuiet, found.byteLength);
-      file.stamp = stamp;
+      Object.assign(file, { stamp, isProof: found.isProof });
       const { report } = file;
-      file.isComplete = isQuiet || (!isGrowing && report !== undefined && isReadWhole(report));
+      file.isComplete = isQuiet || (!isGrowing && report !== undefined && this.#known.isReadWhole(report));
       if (file.isComplete && report?.error == null) this.#unkept.add(file);
     } catch (error) {
       this.#reset(file);
@@ -188,14 +191,20 @@ export class FollowedFiles {
     if (this.#unkept.size === 0) return;
     const rows: ImportedFile[] = [];
     const forgetCount = this.#store.forgetCount();
+    const awaiting = this.#run.awaitingPaths();
     for (const file of this.#unkept) {
-      const { stamp, isComplete, report, policy } = file;
-      if (report === undefined || stamp === undefined || !isComplete || file.forgetCount !== forgetCount) continue;
+      const { path, stamp, isProof, isComplete, report, policy } = file;
+      const isWhole = isComplete && isProof && file.forgetCount === forgetCount && !awaiting.has(path);
+      if (report === undefined || stamp === undefined || !isWhole) continue;
       const row = this.#known.rowOf(report, stamp, policy);
       if (row !== undefined) rows.push(row);
     }
     if (rows.length > 0) this.#store.intake.noteFiles(rows, forgetCount);
     this.#unkept.clear();
+  }
+
+  #isKnown(path: string, stamp: string, policy: string): boolean {
+    return this.#known.find(path, stamp, policy)?.isSummarized === true;
   }
 
   /** Files that were written lately get readers that read on. At the start, only the newest get them. */

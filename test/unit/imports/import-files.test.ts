@@ -244,11 +244,14 @@ test("the locations of agents can be surveyed without reading them", async () =>
 });
 
 describe("a file that has not changed since it was imported", () => {
+  /** A file that was written just now may change once more at the same time. */
+  const untilLater = () => wait(100);
   const line = (content: string) => jsonLines([{ session: "s", role: "user", content }]);
 
   test("is not read again, and its report tells what it has", async () => {
     const { store, folder, write } = scene();
     write("a.jsonl", line("one"));
+    await untilLater();
     const first = await importFiles(store, folder);
     expect(first.files).toMatchObject([{ newCount: 1, isUnchanged: false }]);
     const { sessionIds } = first.files[0]!;
@@ -265,8 +268,10 @@ describe("a file that has not changed since it was imported", () => {
   test("is read if it has grown, was rewritten with the same length and time, or is under another name", async () => {
     const { store, folder, write } = scene();
     const path = write("a.jsonl", line("one"));
+    await untilLater();
     await importFiles(store, folder);
     appendFileSync(path, line("two"));
+    await untilLater();
     expect((await importFiles(store, folder)).files).toMatchObject([
       { newCount: 1, knownCount: 1, isUnchanged: false },
     ]);
@@ -281,6 +286,7 @@ describe("a file that has not changed since it was imported", () => {
   test("is read again after something was forgotten, or if other files or projects are wanted", async () => {
     const { store, folder, write } = scene();
     write("a.jsonl", line("one"));
+    await untilLater();
     const { files } = await importFiles(store, folder);
     store.forget(files[0]!.sessionIds[0]!);
     const later = await importFiles(store, folder);
@@ -305,6 +311,28 @@ describe("a file that has not changed since it was imported", () => {
     const hourAgo = new Date(Date.now() - 3_600_000);
     utimesSync(path, hourAgo, hourAgo);
     expect((await importFiles(store, path)).files).toMatchObject([{ newCount: 1, warnings: [] }]);
+  });
+
+  test("is read again if it was written just before it was read, because another write may give it the same size and times", async () => {
+    const { store, folder, write } = scene();
+    const inAMinute = new Date(Date.now() + 60_000);
+    utimesSync(write("a.jsonl", line("one")), inAMinute, inAMinute);
+    await importFiles(store, folder);
+    expect((await importFiles(store, folder)).files).toMatchObject([{ knownCount: 1, isUnchanged: false }]);
+  });
+
+  test("is read again while the parent of its session has not come", async () => {
+    const { store, folder, write } = scene();
+    const child = { session: "child", parent: "parent" };
+    write("child.jsonl", jsonLines([child, { session: "child", role: "user", content: "Look." }]));
+    await untilLater();
+    await importFiles(store, folder);
+    write("parent.jsonl", jsonLines([{ session: "parent", role: "user", content: "Go." }]));
+    await untilLater();
+    await importFiles(store, folder);
+    expect(store.resume("child").info()).toMatchObject({ parentSessionId: "parent" });
+    const { files } = await importFiles(store, folder);
+    expect(files).toMatchObject([{ isUnchanged: true }, { isUnchanged: true }]);
   });
 
   test("that a watch has ended with gives no warning that it may still grow", async () => {
