@@ -13,12 +13,15 @@ import { entireInput, readEntireSessions } from "./recall-data.ts";
 const BUDGETS = [1_000, 2_000, 4_000, 8_000];
 const PAGE = 500;
 
+/** Every group must be met, and any string of a group meets it. */
+type Key = (string | string[])[];
+
 interface Cut {
   file: string;
   session: string;
   /** The last line of the file that counts, from 1; for a compressed file the index of a message, from 0. */
   cutLine: number;
-  questions: { kind: string; key: (string | string[])[] }[];
+  questions: { kind: string; key: Key }[];
 }
 
 const encoding = getEncoding("o200k_base");
@@ -37,7 +40,7 @@ export const textOfTokens = (tokens: number[]): string => encoding.decode(tokens
  */
 export async function evaluateHandover(dataFolder: string): Promise<Evaluation> {
   const folder = join(dataFolder, "handover");
-  const cuts = JSON.parse(readFileSync(join(folder, "questions.json"), "utf8")) as Cut[];
+  const cuts = readCuts(folder);
   const hits = new Map<string, number[]>();
   let refused = 0;
   for (const cut of cuts) {
@@ -64,9 +67,8 @@ export async function evaluateHandover(dataFolder: string): Promise<Evaluation> 
         for (const [arm, text] of Object.entries(arms)) {
           const plain = folded(text);
           for (const { kind, key } of cut.questions) {
-            const isHeld = key.every((group) => [group].flat().some((words) => plain.includes(folded(words))));
             const names = [`${budget}.${arm}`, ...(budget === 4_000 ? [`${kind}@${budget}.${arm}`] : [])];
-            for (const name of names) hits.set(name, [...(hits.get(name) ?? []), Number(isHeld)]);
+            for (const name of names) hits.set(name, [...(hits.get(name) ?? []), Number(isHeld(key, plain))]);
           }
         }
       }
@@ -76,6 +78,22 @@ export async function evaluateHandover(dataFolder: string): Promise<Evaluation> 
   const shares = Array.from(hits, ([name, held]) => [name, Math.round(1_000 * mean(held)) / 10] as const);
   const figures = { ...Object.fromEntries(shares), refused, questions: hits.get(`${BUDGETS[0]}.newest`)!.length };
   return { name: "handover", figures };
+}
+
+function readCuts(folder: string): Cut[] {
+  return JSON.parse(readFileSync(join(folder, "questions.json"), "utf8")) as Cut[];
+}
+
+/** Returns the groups of all keys about a session, each as a key. */
+export function keysAbout(sessionId: string, dataFolder: string): Key[] {
+  const isSame = (id: string): boolean => id.endsWith(sessionId) || sessionId.endsWith(id);
+  const cuts = readCuts(join(dataFolder, "handover")).filter(({ session }) => isSame(session));
+  return cuts.flatMap(({ questions }) => questions.flatMap(({ key }) => key.map((group) => [group])));
+}
+
+/** @param plain  A text that was folded. */
+export function isHeld(key: Key, plain: string): boolean {
+  return key.every((group) => [group].flat().some((words) => plain.includes(folded(words))));
 }
 
 interface Folders {

@@ -1,7 +1,7 @@
 import { minuteOf } from "../core/times.ts";
 import { titleOfSession } from "../models/title.ts";
 import { ToldReader } from "../models/told.ts";
-import { type LostLine, lostNow } from "../session/aids/lost.ts";
+import { lostNow } from "../session/aids/lost.ts";
 import { toldLines } from "../session/aids/told-lines.ts";
 import { openEnds, type WorkLine } from "../session/aids/work-lines.ts";
 import type { QuickReader, QuickSession } from "../store/index.ts";
@@ -35,19 +35,16 @@ export function recordOfSession(reader: QuickReader, sessionIds: readonly string
   return sectionsOf(reader, sessions, [2 * SAID_MAX, SAID_EARLIER_MAX]);
 }
 
-/** The kinds of lines whose time says nothing about them. */
-const TIMELESS: ReadonlySet<string> = new Set(["ran", "file", "line"] satisfies LostLine["kind"][]);
-
 /** Returns what the newest compaction of a session lost. The session is the one of these that was used last. */
 export function recordOfLost(reader: QuickReader, sessionIds: readonly string[]): Section[] {
   const sessions = sessionIds.flatMap((id) => reader.session(id) ?? []);
   const newest = sessions.toSorted((left, right) => right.lastAtMs - left.lastAtMs)[0];
   const lost = newest && lostNow(reader, newest.id, LOST_LINES_MAX);
   if (newest === undefined || lost === undefined) return [];
-  const lines = lost.lines.map(({ kind, messageId, atMs, by, text, place }): Line => {
+  const lines = lost.lines.map(({ kind, messageId, by, text, place }): Line => {
     // A list of files needs no sources. Any of them is found by its name.
     if (kind === "file") return { kind: "files", by, text: endOf(text), place };
-    return { kind, id: messageId, by, text, place, ...(!TIMELESS.has(kind) && { atMs }) };
+    return { kind, id: messageId, by, text, place }; // the times would take the room of a tenth of the sentences
   });
   // Until the store has the summary, `lost` does not know of this compaction.
   const more = lost.summaryId === null ? undefined : "the coppice tool lost, or `coppice lost`";

@@ -25,8 +25,8 @@ export const lostCommand: Command<LostFlags> = {
   usage: "lost [session]",
   summary: "Show what a session's newest compaction lost, or another one.",
   details:
-    "What stood before the compaction and is not in the agent's own summary: what was asked and not taken back, decisions, rejected " +
-    "ways, open ends, commands that worked, files, and lines of the work. Every line is quoted from a message, and ends with the " +
+    "What stood before the compaction and is not in the agent's own summary: what was asked and not taken back, what was done, " +
+    "decided and found, open ends, commands that worked, files, and lines of the work. Every line is quoted from a message, and ends with the " +
     "message that `expand` accepts. Without a session: the newest compacted one of the project of this folder, or of all projects " +
     "if the store has no session of it. With --json: one object, its lines the best first; null if nothing was compacted.",
   argument: SESSION_MEANING,

@@ -1,35 +1,24 @@
-import { rankedFiles, saidLines } from "../../context/story/noted-lines.ts";
+import { rankedFiles } from "../../context/story/noted-lines.ts";
 import { mayBeNote } from "../../core/artifacts.ts";
 import { compactionNote } from "../../core/compaction.ts";
 import type { Message } from "../../core/message.ts";
 import { baseName } from "../../core/working-set.ts";
 import { commitmentsIn, notTakenBack } from "../../models/commitments.ts";
 import { oneLine, plainText } from "../../models/lines.ts";
-import { namedFilesOf, saidOf } from "../../models/notes.ts";
-import { isSameMatter } from "../../models/same-matter.ts";
+import { namedFilesOf } from "../../models/notes.ts";
+import { rankTold, ToldReader, toldIn } from "../../models/told.ts";
 import type { NotableMessage, QuickReader } from "../../store/index.ts";
 import { type SeenLine, seenIn } from "./lost-lines.ts";
 import { openEndsIn, sourcesIn, type WorkLine } from "./work-lines.ts";
 
 /** The kinds of lost lines, in the order in which they are shown. */
-export const LOST_KINDS = [
-  "asked",
-  "kept",
-  "decided",
-  "rejected",
-  "error",
-  "question",
-  "task",
-  "ran",
-  "file",
-  "line",
-] as const;
+export const LOST_KINDS = ["kept", "asked", "told", "error", "question", "task", "ran", "file", "line"] as const;
 
 /**
  * What was said or done before a compaction, and is not in the agent's summary.
  *
- * - `asked`: a request or a rule of the user; `kept`: what the user asked to be remembered, or settled.
- * - `decided`: a decision; `rejected`: a way that was tried or weighed, and not taken.
+ * - `kept`: what the user asked to be remembered, or settled.
+ * - `asked`: a sentence of the user; `told`: one of the agent, of what was done, decided or found, or a commit.
  * - `error`, `question`, `task`: an open end.
  * - `ran`: a command that worked; `file`: a file in work; `line`: a line that was written, read or said.
  */
@@ -47,16 +36,16 @@ export interface Lost {
   earlierId: number | null;
   /** When the session was compacted, in Unix milliseconds. */
   atMs: number;
-  /** The best first. Each beginning of the list is a fair share of what was asked and decided, of files and commands, and of lines. */
+  /** The best first. Each beginning of the list is a fair share of what was said, of files and commands, and of lines of the work. */
   lines: LostLine[];
 }
 
 /** The newest messages before a compaction whose lines are read, and the messages before these of which only what was said is. */
 const SEEN_MAX = 160;
-const SAID_MAX = 60;
+const SAID_MAX = 300;
 /** The same right after the compaction, when an agent waits. A hook has room for the best lines only, and these are new. */
 const SEEN_NOW_MAX = 60;
-const SAID_NOW_MAX = 20;
+const SAID_NOW_MAX = 120;
 /** The most messages that an agent keeps beside its summary. */
 const KEPT_MAX = 1_000;
 /** The newest things said after a compaction, in which a user may have taken something back. */
@@ -75,18 +64,24 @@ export const LOST_LIMIT_DEFAULT = 400;
 export const LOST_SESSIONS_MAX = 200;
 
 /** The shares of what is said, of files and commands, and of lines in each beginning of the list. */
-const SHARES = { said: 0.28, handy: 0.12, seen: 0.6 };
+const SHARES = { said: 0.75, handy: 0.13, seen: 0.12 };
+/** For each line of the work there are so many others, but for the first lines of the work. */
+const OTHERS_PER_SEEN = 3;
+const SEEN_MIN = 4;
 /** What a line costs beside its characters. */
 const LINE_CHARS = 16;
+const CHARS_PER_TOKEN = 4;
+/** The sentences of a message share its element in the text of a hook. */
+const SENTENCE_COSTS = {
+  of: ({ text }: { text: string }): number => text.length / CHARS_PER_TOKEN,
+  first: (): number => LINE_CHARS,
+};
 
 /** The share of a sentence's words that a sentence of the summary has if it says the same. */
 const TOLD_SHARE = 0.6;
 const SENTENCE_END = /\n|(?<=[.!?])\s/;
 /** Shorter words are mostly common ones. */
 const TELLING_WORD = /[\p{L}\p{N}_]{4,}|\p{N}+|[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}]/gu;
-
-const REJECTED =
-  /\b(?:(?:did|does|do|will|would|could)(?: not|n['’]t) (?:work|help|fit|scale)|(?:instead of|rather than)|revert(?:ed|ing)?|roll(?:ed|ing) back|abandon(?:ed|ing)|gave up|reject(?:ed|ing)?|rul(?:ed|ing) out|dead end|not an option|decided (?:against|not to))\b/i;
 
 export interface LostOptions {
   /** By default the newest of the sessions that were compacted. */
@@ -205,7 +200,9 @@ function lostIn(
   const ran = firstOf(commands, KIND_LINES_MAX, ({ text, isFailure }) => !told.has(text) && isFailure?.() !== true);
   const named = firstOf(files, KIND_LINES_MAX, ({ text }) => !told.has(baseName(text)));
   const said = saidIn(gone, [...before.kept, ...after], told);
-  const seen = firstOf(lines, limit, ({ text }) => !told.has(text) && !said.some((line) => line.text.includes(text)));
+  const others = said.length + ran.length + named.length;
+  const seenMax = Math.min(limit, Math.max(SEEN_MIN, Math.ceil(others / OTHERS_PER_SEEN)));
+  const seen = firstOf(lines, seenMax, ({ text }) => !told.has(text) && !said.some((line) => line.text.includes(text)));
   const streams = [
     { share: SHARES.said, lines: said },
     {
@@ -250,43 +247,33 @@ function filesIn(messages: readonly NotableMessage[]): WorkLine[] {
   return rankedFiles(notes).map(sourcesIn(messages));
 }
 
-/** Returns what was asked, decided and left open, in turns, each newest first. What is taken back in later messages is left out. */
+/** Returns what was said and left open, the best first. What is taken back in later messages is left out. */
 function saidIn(gone: readonly NotableMessage[], later: readonly NotableMessage[], told: Told): Unplaced[] {
   const users = [...gone, ...later].filter(({ role }) => role === "user");
   const lineOf = sourcesIn(gone);
-  const roles = new Map(gone.map(({ id, role }) => [id, role]));
-  const of = (kind: LostLine["kind"], lines: readonly { text: string; messageId: number }[]): Unplaced[] =>
-    lines.slice(0, KIND_LINES_MAX).map((line) => ({ kind, position: 0, ...lineOf(line) }));
-  const talk = gone.filter(({ role }) => role === "user" || role === "assistant");
-  const said = saidLines(talk.map((message) => ({ messageId: message.id, seq: message.seq, said: saidOf(message) })));
-  const [decided, rejected] = [false, true].map((isRejected) => {
-    return newestOfMatter(said.decided.filter(({ text }) => REJECTED.test(text) === isRejected));
+  const ids = new Set(gone.map(({ id }) => id));
+  const isUntold = ({ text }: { text: string }): boolean => !told.says(text);
+  const kept = commitmentsIn(users).filter(({ messageId }) => ids.has(messageId));
+  const others = notTakenBack(
+    [
+      ...kept.reverse().map((line): Unplaced => ({ kind: "kept", position: 0, ...lineOf(line) })),
+      ...openEndsIn(gone).map((end): Unplaced => ({ position: 0, ...end })),
+    ],
+    users,
+  ).filter(isUntold);
+  const reader = new ToldReader();
+  const sentences = toldIn(gone.flatMap((message) => reader.of(message) ?? [])).map((one, position) => ({
+    ...one,
+    position,
+  }));
+  const said = notTakenBack(sentences, users).filter((one) => {
+    const isOther = others.some((line) => line.messageId === one.messageId && line.text.includes(one.text));
+    return isUntold(one) && !isOther;
   });
-  const kept = commitmentsIn(users).filter(({ messageId }) => roles.has(messageId));
-  const ends = openEndsIn(gone).map((end): Unplaced => ({ position: 0, ...end }));
-  const lists = [
-    of("asked", said.asked),
-    of("kept", kept.reverse()),
-    of("asked", said.rules),
-    of("decided", decided!),
-    of("rejected", rejected!),
-    ends,
-  ];
-  const lines: Unplaced[] = [];
-  for (const line of notTakenBack(inTurns(lists), users)) {
-    const isPart = (other: Unplaced): boolean => other.messageId === line.messageId && other.text.includes(line.text);
-    if (!told.says(line.text) && !lines.some(isPart)) lines.push(line);
-  }
-  return lines;
-}
-
-/** Leaves out the lines that a newer one is about, too. */
-function newestOfMatter<Line extends { text: string }>(newestFirst: readonly Line[]): Line[] {
-  const newest: Line[] = [];
-  for (const line of newestFirst.slice(0, KIND_LINES_MAX)) {
-    if (!newest.some(({ text }) => isSameMatter(text, line.text))) newest.push(line);
-  }
-  return newest;
+  const ranked = rankTold(said, SENTENCE_COSTS).map(({ by, position, ...line }): Unplaced => {
+    return { kind: by === "user" ? "asked" : "told", position, ...lineOf(line) };
+  });
+  return inTurns([ranked, others]);
 }
 
 /** What the agent still has: its summary, and the messages that it kept. */
@@ -342,7 +329,8 @@ function woven(streams: readonly { share: number; lines: readonly Unplaced[] }[]
 }
 
 function placed(lines: readonly Unplaced[]): LostLine[] {
-  const rank = (line: Unplaced): number => LOST_KINDS.indexOf(line.kind);
+  // What users and agents said stands in the order in which they said it.
+  const rank = ({ kind }: Unplaced): number => LOST_KINDS.indexOf(kind === "told" ? "asked" : kind);
   const inOrder = lines.toSorted(
     (left, right) =>
       rank(left) - rank(right) ||
@@ -352,8 +340,8 @@ function placed(lines: readonly Unplaced[]): LostLine[] {
   );
   const places = new Map(inOrder.map((line, place) => [line, place]));
   return lines.map((line) => {
-    const { position: _, ...told } = line;
-    return { ...told, place: places.get(line)! };
+    const { position: _, ...lost } = line;
+    return { ...lost, place: places.get(line)! };
   });
 }
 

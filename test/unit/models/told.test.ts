@@ -34,6 +34,14 @@ describe("what a message tells", () => {
     ]);
   });
 
+  test("is nothing if a hook of the agent's program wrote it in the user's place", () => {
+    expect(
+      sentencesOf(said(1, "user", "Operation stopped by hook: Another session is active.\nPress the up arrow.")),
+    ).toEqual([]);
+    const asked = "Why does it print Operation stopped by hook: in red?";
+    expect(sentencesOf(said(1, "user", asked))).toEqual([asked]);
+  });
+
   test("is worth more if it decides, and nothing if it announces the next call", () => {
     const [message] = read(
       said(1, "assistant", "We use SQLite instead of a server for this.\nLet me now look at the other half of it."),

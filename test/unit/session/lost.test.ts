@@ -145,7 +145,7 @@ describe.each(Object.keys(TRANSCRIPTS))("a compaction of %s", (agent) => {
 });
 
 describe("what was lost", () => {
-  test("is what was asked, kept, decided, rejected and left open, what ran, and the lines of the work", () => {
+  test("is what was asked, kept, told and left open, what ran, and the lines of the work", () => {
     const edit = {
       file_path: "src/scale.ts",
       new_string: "export const east = readScale(table);\nexport const west = 0;",
@@ -163,8 +163,10 @@ describe("what was lost", () => {
     );
     expect(textsOf(lost, "asked")).toEqual(["Count the sacks of the east scale, please."]);
     expect(textsOf(lost, "kept")).toEqual(["Please remember that the ledger closes at nine."]);
-    expect(textsOf(lost, "decided")).toEqual(["The root cause was a stale table in the counter."]);
-    expect(textsOf(lost, "rejected")).toEqual(["A second counter did not work, so it was decided to drop it."]);
+    expect(textsOf(lost, "told")).toEqual([
+      "The root cause was a stale table in the counter.",
+      "A second counter did not work, so it was decided to drop it.",
+    ]);
     expect(textsOf(lost, "error")).toEqual(["npm run grind -- --all: Error: the stone is stuck"]);
     expect(textsOf(lost, "question")).toEqual(["Should I oil the stone?"]);
     expect(textsOf(lost, "ran")).toEqual(["npm run weigh -- --east"]);
@@ -271,10 +273,12 @@ describe("what was lost", () => {
       ...acts("Write", { file_path: "src/sacks.ts", content: code }, "done"),
       summary("None."),
     );
-    const kinds = lost!.lines.slice(0, 20).map(({ kind }) => kind);
+    const kinds = lost!.lines.slice(0, 10).map(({ kind }) => kind);
     expect(kinds[0]).toBe("asked");
-    expect(kinds.filter((kind) => kind === "asked").length).toBeGreaterThan(2);
-    expect(kinds.filter((kind) => kind === "line").length).toBeGreaterThan(8);
+    expect(kinds.filter((kind) => kind === "asked").length).toBeGreaterThan(4);
+    expect(kinds).toContain("line");
+    const lines = lost!.lines.filter(({ kind }) => kind === "line");
+    expect(lines.length).toBeLessThanOrEqual(lost!.lines.length / 3);
   });
 });
 
