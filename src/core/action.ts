@@ -2,7 +2,7 @@ export type ActionKind = "read" | "edit" | "write" | "run" | "search" | "fetch" 
 export type ActionOutcome = "ok" | "failed" | "unknown";
 
 /** The version of the rules by which `models/actions.ts` reads actions. A store reads its messages again by new rules. */
-export const ACTION_RULES = 2;
+export const ACTION_RULES = 3;
 
 /** A piece of work that a tool call did. */
 export interface Action {

@@ -13,6 +13,8 @@ export interface ActionResult {
   text: string;
   /** What the agent says; undefined if it does not tell. */
   isError?: boolean | undefined;
+  /** The exit status, if the agent writes it around the output. */
+  status?: string;
 }
 
 /** The longest `target`, in UTF-16 units. */
@@ -93,6 +95,14 @@ const REFUSED =
 const STATUS =
   /^\W*(?:\w[\w:]* ){0,4}(?:exit(?:ed with)?[ _]?(?:code|status)|exited with)(?: was| of)?[:=]? *(-?\d+)\W*$/i;
 const JSON_STATUS = /"exit_?code":\s*(-?\d+)/i;
+/** The lines that Codex writes before the output of a command, and the lines that Gemini CLI writes around it. */
+const HEADED =
+  /^(?:(?:Chunk ID|Wall time|Original token count|Total output lines): .*\n|(?:Exit code:|Process exited with code) (?<status>-?\d+)\n)+Output:\n/;
+const FRAMED =
+  /^(?:Command: [\s\S]*?\n)?(?:Directory: .*\n)?(?:Output|Stdout): (?<output>[\s\S]*?)\n(?:Error|Stderr): (?<error>[\s\S]*?)\nExit Code: (?<status>-?\d+)\b/;
+const EMPTY = /^\((?:none|empty)\)$/;
+/** Programs whose exit status 1 says that nothing was found, or that something differs. */
+const FINDING = /^(?:[efz]?grep|rg|ag|ack|diff|cmp|pgrep|which|git (?:grep|diff)|command -v|type)(?: |$)/;
 
 /** The messages of a step. The first one has the calls, and the others have their results. */
 export type ActingStep = readonly { id: number; parts: readonly Part[] }[];
@@ -117,6 +127,33 @@ export function resultOf({ content, isError }: ToolResultPart, elsewhere = ""): 
   const texts =
     typeof content === "string" ? [content] : content.map((part) => (part.type === "text" ? part.text : ""));
   return { text: texts.map((text) => (mayBeNote(text) ? elsewhere : text)).join("\n"), isError };
+}
+
+/** Reads the output of a program, and its exit status, out of what an agent writes around them. */
+function unwrapped(result: ActionResult): ActionResult {
+  const text = result.text.trimStart();
+  const wrapped = text.startsWith("{") ? jsonOutput(text) : undefined;
+  if (wrapped !== undefined) return { ...result, ...wrapped };
+  const head = HEADED.exec(text);
+  const status = head?.groups?.status ?? /^Process exited with code (-?\d+)$/m.exec(head?.[0] ?? "")?.[1];
+  if (head !== null && status !== undefined) return { ...result, text: text.slice(head[0].length), status };
+  const framed = FRAMED.exec(text)?.groups;
+  if (framed === undefined) return result;
+  const said = [framed.output!, framed.error!].filter((one) => !EMPTY.test(one.trim()));
+  return { ...result, text: said.join("\n"), status: framed.status! };
+}
+
+/** Reads `{"output": "…", "metadata": {"exit_code": 0}}`. */
+function jsonOutput(text: string): { text: string; status: string } | undefined {
+  try {
+    const { output, metadata } = JSON.parse(text);
+    const status = metadata?.exit_code;
+    return typeof output === "string" && typeof status === "number"
+      ? { text: output, status: String(status) }
+      : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Returns true for the actions whose target is a file. */
@@ -155,11 +192,12 @@ export function actionsOfCall(call: Pick<ToolCallPart, "name" | "args">): readon
  */
 export function actionsIn(
   { name, args }: Pick<ToolCallPart, "name" | "args">,
-  result: ActionResult | undefined,
+  printed: ActionResult | undefined,
 ): Action[] {
   const fields = fieldsOf(args);
   const kind = kindOf(name, fields);
   if (kind === undefined) return [];
+  const result = printed && unwrapped(printed);
   const fileAction = (of: ActionKind, path: string, outcome = outcomeOf(result, of)): Action => {
     const target = targetOf(path);
     return {
@@ -242,7 +280,7 @@ function outcomesOf(commands: readonly ShellCommand[], result: ActionResult | un
   const [error] = linesOf(result!.text).filter(reportsError);
   // The shell itself failed, before it started any of them.
   if (whole === "failed" && error !== undefined && CD_FAILED.test(error)) return commands.map(() => "unknown");
-  const isTold = result!.isError !== undefined || statusIn(result!.text.trimStart()) !== undefined;
+  const isTold = result!.isError !== undefined || statusOf(result!) !== undefined;
   const isNamed = ({ words: [program = ""] }: ShellCommand): boolean =>
     error !== undefined && (error.startsWith(`${baseName(program)}:`) || error.includes(`: ${program}: `));
   const isRight = (command: ShellCommand): boolean => {
@@ -252,8 +290,9 @@ function outcomesOf(commands: readonly ShellCommand[], result: ActionResult | un
   // The first of the programs that the error names, or else the last.
   const mayHaveFailed = commands.filter((command) => (whole === "failed" ? command.isOfLast : !isRight(command)));
   const failed = mayHaveFailed.find(isNamed) ?? mayHaveFailed.at(-1);
+  const isVain = whole === "failed" && statusOf(result!) === "1" && error === undefined;
   return commands.map((command) => {
-    if (command === failed) return "failed";
+    if (command === failed) return isVain && FINDING.test(command.words.join(" ")) ? "ok" : "failed";
     return whole === "ok" && isRight(command) ? "ok" : "unknown";
   });
 }
@@ -381,7 +420,11 @@ function outcomeOf(result: ActionResult | undefined, kind: ActionKind): ActionOu
   const text = result.text.trimStart();
   if (isRefusal(text)) return "unknown";
   if (result.isError === true || text.startsWith("<tool_use_error>")) return "failed";
-  return kind === "run" && Number(statusIn(text) ?? 0) !== 0 ? "failed" : "ok";
+  return kind === "run" && Number(statusOf(result) ?? 0) !== 0 ? "failed" : "ok";
+}
+
+function statusOf({ text, status }: ActionResult): string | undefined {
+  return status ?? statusIn(text.trimStart());
 }
 
 /** Returns the exit status that the first or the last line of a result tells, or the JSON that a result is. */

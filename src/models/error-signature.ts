@@ -8,6 +8,8 @@ const READ_CHARS_MAX = 500;
 const LETTERS_MIN = 12;
 
 const URL = /\b[a-z][a-z0-9+.-]*:\/\/\S+/gi;
+/** Quotes round a word or a path. Agents and shells write them or leave them out. An apostrophe in a word is none. */
+const QUOTE = /(?<![\p{L}\p{N}])['"`‘’“”]+|['"`‘’“”]+(?![\p{L}\p{N}])/gu;
 /** A path, or the name of a file with an extension, with line and column numbers behind it. */
 const PATH =
   /(?:(?:[A-Za-z]:)?[\w@+~.-]*[\\/])+[\w@+~.-]*(?:[:(]\d+(?:[:,]\d+)?\)?)*|\b[\w@+-]+\.[A-Za-z]{1,5}(?:(?:[:(]\d+(?:[:,]\d+)?\)?)+|(?=:))/g;
@@ -23,12 +25,13 @@ const WORD = /[\p{L}_][\p{L}\p{N}_]+/gu;
 const SAYS_NOTHING = /^(?:command|process|script|build|tests?|it) (?:failed|exited|completed)\b[^:]*$/i;
 
 /**
- * Returns what is the same each time an error occurs: its line without paths, addresses, numbers and what logs put before it. Returns
+ * Returns what is the same each time an error occurs: its line without quotes, paths, addresses, numbers and what logs put before it. Returns
  * undefined if too little is left to tell it from other errors.
  */
 export function errorSignature(line: string): string | undefined {
   const same = oneLine(line.slice(0, READ_CHARS_MAX))
     .replace(/<\/?tool_use_error>/g, "")
+    .replace(QUOTE, "")
     .replace(URL, "<url>")
     .replace(PATH, "<path>")
     .replace(HEX, "<n>")

@@ -105,7 +105,7 @@ export const fixCommand: Command<Flags> = {
   aliases: ["friction"],
   summary: "Show what made an error go when it came up before, or which errors keep coming back.",
   details:
-    "Paths, numbers and addresses in the error do not count. A fix is what was changed and run between the failure and the first " +
+    "Quotes, paths, numbers and addresses in the error do not count. A fix is what was changed and run between the failure and the first " +
     "success of the same call. If nothing is known, nothing is shown. Without an error: those that came back in three sessions or more. " +
     "If a word begins with a dash, put `--` before the error. With --json: {fixes}; without an error {errors}.",
   argument: "the error's line, or all of the output in quotes",

@@ -57,7 +57,7 @@ test("before a command runs that was called in a wrong way and never worked, the
   ]);
   const said = saidBefore(path, "Bash", { command: "cd web && mise test --fast" });
   expect(said?.text).toMatch(
-    /<failed [^>]*by="tool">unknown option '--fast'<\/failed>\n<worked [^>]*by="assistant">mise test --quick</,
+    /<failed [^>]*by="tool">unknown option --fast<\/failed>\n<worked [^>]*by="assistant">mise test --quick</,
   );
   for (const command of ["mise test", "npm test", "make all", "make check", "pnpm ci", "mise test --quick", ""])
     expect(saidBefore(path, "Bash", { command }), command).toBe(undefined);

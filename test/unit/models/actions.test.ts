@@ -163,6 +163,18 @@ describe("a command line", () => {
     expect(outcomeOf("git push && git log", "error: failed to push some refs")[0]).toBe("run git push failed");
   });
 
+  test("did not fail if it looked for something that is not there", () => {
+    const nothing = { output: "", metadata: { exit_code: 1, duration_seconds: 0 } };
+    expect(told("shell", { command: ["bash", "-lc", "rg lease src"] }, JSON.stringify(nothing), null)).toEqual([
+      "run rg lease src ok",
+    ]);
+    expect(told("Bash", { command: "cd web && grep -r lease src" }, "Exit code 1", true)).toEqual([
+      "run grep -r lease src ok",
+    ]);
+    expect(told("Bash", { command: "npm test" }, "Exit code 1", true)).toEqual(["run npm test failed"]);
+    expect(told("Bash", { command: "rg '('" }, "Exit code 2\nregex parse error", true)).toEqual(["run rg '(' failed"]);
+  });
+
   test("did not fail if it prints an error that others wrote", () => {
     expect(told("Bash", { command: "grep -h lease log.txt | tail -3" }, "Error: the lease has ended")).toEqual([
       "run grep -h lease log.txt ok",
@@ -205,14 +217,35 @@ describe("an error", () => {
   test("is the same wherever and whenever it occurs", () => {
     const here = errorOf("Exit code 1\n$ tsc\nsrc/store/open.ts(12,5): error TS2304: Cannot find name 'lease'.");
     const there = errorOf("C:\\w\\open.ts(7,1): error TS2304: Cannot find name 'lease'.");
-    expect(here).toBe("TS2304: Cannot find name 'lease'.");
+    expect(here).toBe("TS2304: Cannot find name lease.");
     expect(there).toBe(here);
     expect(errorOf("2026-11-01 10:00 Error: connect ECONNREFUSED 127.0.0.1:5432")).toContain("connect ECONNREFUSED");
   });
 
+  test("is the same with quotes, colors and a path of another machine, or without them", () => {
+    const known = errorOf("Error: Cannot find module '/home/ada/web/lease.js'");
+    expect(errorOf("\u001b[31mError:\u001b[0m Cannot find module /srv/lease.js")).toBe(known);
+    expect(errorOf('Error: Cannot find module "/srv/lease.js"')).toBe(known);
+    expect(errorOf("Error: the lease can't be renewed")).toContain("can't");
+  });
+
+  test("is read out of what an agent writes around the output", () => {
+    const expected = "TypeError: lease.until is not a function";
+    const printed = `TypeError: lease.until is not a function`;
+    for (const text of [
+      JSON.stringify({ output: `\n${printed}\n`, metadata: { exit_code: 1, duration_seconds: 0.1 } }),
+      `Exit code: 1\nWall time: 0.1 seconds\nOutput:\n${printed}`,
+      `Chunk ID: 2cd4b6\nWall time: 0.05 seconds\nProcess exited with code 1\nOriginal token count: 8\nOutput:\n${printed}\n`,
+      `Command: x\nDirectory: (root)\nOutput: (empty)\nError: ${printed}\nExit Code: 1\nSignal: 0`,
+    ]) {
+      const [action] = actionsIn({ name: "shell", args: { command: "npm test" } }, { text });
+      expect([action!.outcome, action!.error], text).toEqual(["failed", expected]);
+    }
+  });
+
   test("of Python is the last line of its traceback", () => {
     expect(errorOf("Traceback (most recent call last):\n  File \"a.py\", line 3\nKeyError: 'lease_seconds'")).toBe(
-      "KeyError: 'lease_seconds'",
+      "KeyError: lease_seconds",
     );
   });
 
