@@ -22,7 +22,7 @@ const SPREAD_NAME = /[\\/]storage[\\/]session[\\/][^\\/]+[\\/]ses_\w+\.json$/;
 /** The steps in which file systems tell the time, at most, in milliseconds. */
 const TICK_MS = 20;
 
-/** The same of file systems that tell only whole seconds. */
+/** The step of file systems that tell only whole seconds, in milliseconds. */
 const COARSE_TICK_MS = 2_000;
 
 /** Files that agents keep beside their transcripts, and that hold no conversation. */

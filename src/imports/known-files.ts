@@ -57,7 +57,7 @@ export class KnownFiles {
   keep(isSummarized: boolean): void {
     const awaiting = this.#run.awaitingPaths();
     const rows = (isSummarized ? this.#rows : this.#unkept).filter(({ path }) => !awaiting.has(path));
-    for (const { found } of rows) found.isSummarized = isSummarized;
+    for (const { found } of rows) found.isSummarized = isSummarized || found.sessionIds.length === 0;
     if (rows.length > 0) this.#store.intake.noteFiles(rows, this.#forgetCount);
     this.#unkept = this.#unkept.filter(({ path }) => awaiting.has(path));
   }

@@ -95,11 +95,12 @@ const REFUSED =
 const STATUS =
   /^\W*(?:\w[\w:]* ){0,4}(?:exit(?:ed with)?[ _]?(?:code|status)|exited with)(?: was| of)?[:=]? *(-?\d+)\W*$/i;
 const JSON_STATUS = /"exit_?code":\s*(-?\d+)/i;
-/** The lines that Codex writes before the output of a command, and the lines that Gemini CLI writes around it. */
+/** The lines that Codex writes before the output of a command. */
 const HEADED =
   /^(?:(?:Chunk ID|Wall time|Original token count|Total output lines): .*\n|(?:Exit code:|Process exited with code) (?<status>-?\d+)\n)+Output:\n/;
-const FRAMED =
-  /^(?:Command: [\s\S]*?\n)?(?:Directory: .*\n)?(?:Output|Stdout): (?<output>[\s\S]*?)\n(?:Error|Stderr): (?<error>[\s\S]*?)\nExit Code: (?<status>-?\d+)\b/;
+/** The lines that Gemini CLI writes around it. */
+const FRAME_START = /^(?:Command|Directory|Output|Stdout): /;
+const FRAME_PARTS = [/^(?:Output|Stdout): /m, /^(?:Error|Stderr): /m, /^Exit Code: /m];
 const EMPTY = /^\((?:none|empty)\)$/;
 /** Programs whose exit status 1 says that nothing was found, or that something differs. */
 const FINDING = /^(?:[efz]?grep|rg|ag|ack|diff|cmp|pgrep|which|git (?:grep|diff)|command -v|type)(?: |$)/;
@@ -132,15 +133,29 @@ export function resultOf({ content, isError }: ToolResultPart, elsewhere = ""): 
 /** Reads the output of a program, and its exit status, out of what an agent writes around them. */
 function unwrapped(result: ActionResult): ActionResult {
   const text = result.text.trimStart();
-  const wrapped = text.startsWith("{") ? jsonOutput(text) : undefined;
+  const wrapped = text.startsWith("{") && JSON_STATUS.test(text) ? jsonOutput(text) : undefined;
   if (wrapped !== undefined) return { ...result, ...wrapped };
   const head = HEADED.exec(text);
   const status = head?.groups?.status ?? /^Process exited with code (-?\d+)$/m.exec(head?.[0] ?? "")?.[1];
   if (head !== null && status !== undefined) return { ...result, text: text.slice(head[0].length), status };
-  const framed = FRAMED.exec(text)?.groups;
-  if (framed === undefined) return result;
-  const said = [framed.output!, framed.error!].filter((one) => !EMPTY.test(one.trim()));
-  return { ...result, text: said.join("\n"), status: framed.status! };
+  return { ...result, ...framedOutput(text) };
+}
+
+/** Looks for one label after the other, because a pattern of all of them takes minutes for a text that repeats the labels. */
+function framedOutput(text: string): { text: string; status: string } | undefined {
+  if (!FRAME_START.test(text)) return undefined;
+  const parts: string[] = [];
+  let rest = text;
+  for (const label of FRAME_PARTS) {
+    const found = label.exec(rest);
+    if (found === null) return undefined;
+    parts.push(rest.slice(0, found.index).trimEnd());
+    rest = rest.slice(found.index + found[0].length);
+  }
+  const status = /^-?\d+\b/.exec(rest)?.[0];
+  if (status === undefined) return undefined;
+  const said = parts.slice(1).filter((part) => !EMPTY.test(part.trim()));
+  return { text: said.join("\n"), status };
 }
 
 /** Reads `{"output": "…", "metadata": {"exit_code": 0}}`. */

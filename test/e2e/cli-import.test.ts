@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { describe, expect, test, vi } from "vitest";
 import { CliFolder, FIXTURES, longSession } from "../support/cli.ts";
@@ -30,6 +31,11 @@ describe("import", () => {
     expect(exitCode).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({ newCount: 1, warningCount: 1 });
     expect(JSON.parse(stderr).error).toMatchObject({ code: "IMPORT_INCOMPLETE", message: "There were warnings: 1." });
+    // The store knows the file by now, and keeps no warnings of it.
+    await wait(100);
+    await folder.json("import", file, "--db", db);
+    expect((await folder.json("import", file, "--db", db)).files).toMatchObject([{ isUnchanged: true, warnings: [] }]);
+    expect((await folder.run(["import", file, "--strict", "--db", db])).exitCode).toBe(1);
   });
 
   test("fails for a missing path, after importing the other paths", async () => {

@@ -329,7 +329,7 @@ function woven(streams: readonly { share: number; lines: readonly Unplaced[] }[]
 }
 
 function placed(lines: readonly Unplaced[]): LostLine[] {
-  // What users and agents said stands in the order in which they said it.
+  // The sentences of users and agents stand together, in the order in which they were said.
   const rank = ({ kind }: Unplaced): number => LOST_KINDS.indexOf(kind === "told" ? "asked" : kind);
   const inOrder = lines.toSorted(
     (left, right) =>

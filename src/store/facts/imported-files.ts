@@ -3,7 +3,7 @@ import { Repository } from "../file/repository.ts";
 import { importedFiles } from "../sql/schema.ts";
 import { columns, type RowOf } from "../sql/statement.ts";
 
-/** What an import found in a file. */
+/** The result of importing a file. It holds until the file changes. */
 export interface FoundInFile {
   /** The importer's name, or null for a file in no known format. */
   format: string | null;

@@ -570,7 +570,7 @@ export const discardedCosts = sqliteTable(
 export const importedFiles = sqliteTable("imported_files", {
   pathDigest: text("path_digest").primaryKey(),
   stateDigest: text("state_digest").notNull(),
-  // What the import found, as JSON: see imported-files.ts.
+  // JSON of `FoundInFile`, in imported-files.ts.
   found: text("found").notNull(),
 });
 

@@ -265,6 +265,15 @@ describe("a file that has not changed since it was imported", () => {
     ]);
   });
 
+  test("is noted once if it holds no session, which nothing is left to do for", async () => {
+    const { store, folder, write } = scene();
+    write("settings.json", '{"theme": "dark"}');
+    await untilLater();
+    await importFiles(store, folder);
+    const [{ found }] = store.query("SELECT found FROM imported_files") as [{ found: string }];
+    expect(JSON.parse(found)).toMatchObject({ format: null, sessionIds: [], isSummarized: true });
+  });
+
   test("is read if it has grown, was rewritten with the same length and time, or is under another name", async () => {
     const { store, folder, write } = scene();
     const path = write("a.jsonl", line("one"));

@@ -229,6 +229,13 @@ describe("an error", () => {
     expect(errorOf("Error: the lease can't be renewed")).toContain("can't");
   });
 
+  test("is looked for in no time, although the output repeats what an agent writes around it", () => {
+    const text = `Command: x\n${"Output: y\nError: z\n".repeat(20_000)}`;
+    const startedAt = performance.now();
+    actionsIn({ name: "shell", args: { command: "npm test" } }, { text });
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+  });
+
   test("is read out of what an agent writes around the output", () => {
     const expected = "TypeError: lease.until is not a function";
     const printed = `TypeError: lease.until is not a function`;
