@@ -150,7 +150,10 @@ export async function openImport(given: ImportFile, format = "auto", importers =
     const { head, chunks, close } = await peek(file.chunks, byteCount);
     file.chunks = chunks;
     text = head.toString("utf8");
-    const importer = await importerOf(head, text);
+    const importer = await importerOf(head, text).catch(async (error) => {
+      await close();
+      throw error;
+    });
     if (importer !== undefined) return { format: importer.name, events: understood(importer, file) };
     isBlank = text.trim() === "";
     isArchive = head.subarray(0, ZIP_MARK.length).equals(ZIP_MARK);

@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { DocumentScanner } from "../../../src/importers/document-scanner.ts";
 import { IMPORT_FORMATS } from "../../../src/importers/formats.ts";
+import type { Importer } from "../../../src/importers/importer.ts";
 import { detectImporter, IMPORTERS, openImport } from "../../../src/importers/registry.ts";
 import { slow } from "../../support/effort.ts";
 import { collect, fileOf } from "./read.ts";
@@ -11,6 +12,18 @@ const CLAUDE = '{"type":"user","uuid":"u","sessionId":"s","message":{"role":"use
 /** What a program writes that was made from another one, and has the lines but not the content of its format. */
 const OFFSPRING =
   '{"type":"user","uuid":"u","parentUuid":null,"sessionId":"s","message":{"role":"user","parts":[{"text":"hi"}]}}\n';
+
+function endlessFile(line: string) {
+  let isClosed = false;
+  async function* chunks() {
+    try {
+      for (;;) yield Buffer.alloc(1_000_000, line);
+    } finally {
+      isClosed = true;
+    }
+  }
+  return { file: { ...fileOf(""), chunks: chunks() }, isClosed: () => isClosed };
+}
 
 test("the formats that --format accepts are those of the importers", () => {
   expect(IMPORT_FORMATS).toEqual(["auto", ...IMPORTERS.map(({ name }) => name)]);
@@ -130,6 +143,19 @@ describe("openImport", () => {
     expect((await collect(events)).map(({ kind }) => kind)).toEqual(["session", "message"]);
   });
 
+  test("closes the file if an importer fails to look at it", async () => {
+    const failing: Importer = {
+      name: "failing",
+      detect: () => {
+        throw new Error("stopped");
+      },
+      async *read() {},
+    };
+    const { file, isClosed } = endlessFile(CLAUDE);
+    await expect(openImport(file, "auto", [failing])).rejects.toThrow("stopped");
+    expect(isClosed()).toBe(true);
+  });
+
   slow(test)("reads a first line of many megabytes, however much it holds", async () => {
     const content = Buffer.from(CLAUDE.replace('"hi"', JSON.stringify("long ".repeat(2_000_000))));
     const { format, events } = await openImport(fileOf(content, 1024 * 1024));
@@ -211,21 +237,14 @@ describe("openImport", () => {
   });
 
   test("refuses a file in no known format, and closes it", async () => {
-    let closed = false;
-    async function* chunks() {
-      try {
-        for (;;) yield Buffer.alloc(1_000_000, "dear diary\n");
-      } finally {
-        closed = true;
-      }
-    }
+    const { file, isClosed } = endlessFile("dear diary\n");
     const scan = vi.spyOn(DocumentScanner.prototype, "push");
     onTestFinished(() => scan.mockRestore());
-    await expect(openImport({ path: "diary.txt", chunks: chunks() })).rejects.toThrow(
-      `Cannot import diary.txt: its beginning shows none of the known formats (${IMPORT_FORMATS.slice(1).join(", ")}); if it is in one, name the format.`,
+    await expect(openImport(file)).rejects.toThrow(
+      `Cannot import /nowhere/file.jsonl: its beginning shows none of the known formats (${IMPORT_FORMATS.slice(1).join(", ")}); if it is in one, name the format.`,
     );
     expect(scan).toHaveBeenCalledTimes(3); // a short head, a longer one, and what the error tells of it
-    expect(closed).toBe(true);
+    expect(isClosed()).toBe(true);
   });
 
   test("says what to do with a ZIP archive", async () => {
