@@ -170,6 +170,13 @@ function mainFolderOf(worktree: string): string | undefined {
   }
 }
 
+/** Returns true if two projects are one, or if the first is a folder within the second one and no repository of its own. */
+export function isPartOf(project: string, other: string): boolean {
+  if (project === other) return true;
+  const isWithin = project.startsWith(other) && /[\\/]/.test(other.at(-1)! + project[other.length]);
+  return isWithin && !existsSync(join(project, ".git")) && !isGitFolder(project);
+}
+
 /**
  * Returns the folders of a repository's worktrees that were deleted, as far as the repository still names them. Nothing in such a
  * folder can tell its project.

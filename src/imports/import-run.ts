@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
+import { compactionNote } from "../core/compaction.ts";
 import { StoreError } from "../core/errors.ts";
 import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
-import { parseMessage } from "../core/message.ts";
+import { type Message, parseMessage } from "../core/message.ts";
 import { baseNameOf, projectAt } from "../core/project.ts";
 import { OPENING_MESSAGES, OPENING_MESSAGES_MIN } from "../core/remembered.ts";
 import type { TranscriptPoint } from "../core/transcript-point.ts";
@@ -19,6 +20,7 @@ import { ImportReader, type ReadEvent } from "./import-reader.ts";
 import { partingOf } from "./parting.ts";
 import { haveSameContent, incomingOf, noteOpening, type PendingMessage, withoutSecrets } from "./pending-message.ts";
 import type { Replaced } from "./redaction/redact.ts";
+import { EXCLUDED, Stays } from "./stays.ts";
 import { TranscriptPath } from "./transcript-path.ts";
 
 /** Something in a file that did not become a message, or became a different one. */
@@ -97,6 +99,9 @@ interface OpenImport {
   path: TranscriptPath;
   /** The import of the session that holds its messages: another one if it is a path of that session. */
   target: OpenImport;
+  stays: Stays<OpenImport>;
+  /** Where the newest message of this path belongs; undefined if it is left out. A result belongs to where its call does. */
+  newest: OpenImport | undefined;
   /** The first message that was new. */
   firstNew: { line: number; seq: number } | undefined;
   isRewritten: boolean;
@@ -106,6 +111,7 @@ interface OpenImport {
 
 type ReadyImport = OpenImport & { session: OpenedSession };
 
+type MessageEvent = Extract<ReadEvent, { kind: "message" }>;
 type Head = Extract<ReadEvent, { kind: "head" }>;
 type EntryEvent = Extract<ReadEvent, { kind: "entry" }>;
 type ItemEvent = Extract<ReadEvent, { kind: "item" }>;
@@ -191,7 +197,10 @@ export class ImportRun {
       if (mayLackVectors?.(report.newCount - newCountBefore) !== true) await this.#embed();
     };
     const endPaths = (): void => {
-      for (const { session, messageId } of heads) this.#endPath(open.get(session), messageId);
+      for (const { session, messageId } of heads) {
+        const one = open.get(session);
+        if (one !== undefined) this.#endPath(one, messageId);
+      }
       heads = [];
     };
     for await (const event of this.#eventsOf(file, report)) {
@@ -210,6 +219,7 @@ export class ImportRun {
         for (const one of open.values()) one.firstNew = undefined;
       } else if (event.kind === "title") {
         const one = open.get(event.session)?.target;
+        if (one?.stays.hasExcluded) continue;
         if (one?.session !== undefined) this.#store.session(one.session.id, { title: titleOf(event.title) });
         else if (one !== undefined) one.origin = { title: event.title, ...one.origin };
       } else if (event.kind === "session") {
@@ -220,7 +230,13 @@ export class ImportRun {
         open.set(origin.externalId, this.#opened(origin, open, exclusions));
         if (open.get(origin.externalId)!.isRefused) report.excludedCount += 1;
       } else if (open.has(event.session)) {
-        const one = open.get(event.session)!;
+        const whole = open.get(event.session)!;
+        const one = event.kind === "message" ? this.#placeOf(event, whole, open) : whole;
+        if (one === undefined) {
+          if (!whole.stays.isCounted) report.excludedCount += 1;
+          whole.stays.isCounted = true;
+          continue;
+        }
         if (event.kind === "entry") one.entries.push({ event, after: one.pending.length });
         else {
           one.pending.push(event);
@@ -244,26 +260,45 @@ export class ImportRun {
     const { pathOf, parentExternalId = "", forkedAfter } = origin;
     const parent = pathOf === undefined ? undefined : open.get(parentExternalId);
     const path = new TranscriptPath(parent?.path, forkedAfter);
-    const none = {
-      session: undefined,
-      opening: [],
-      pending: [],
-      entries: [],
-      firstNew: undefined,
-      isRewritten: false,
-      isPlaced: false,
-    };
-    const placed = { entriesAt: new Map(), seqLast: -1 };
-    const one = { origin, path, isForgotten: false, isRefused: false, ...none, ...placed } as Omit<
-      OpenImport,
-      "target"
-    > as OpenImport;
-    one.target = parent === undefined ? one : parent.target;
-    if (one.target === one) {
-      const project = this.#projectOf(origin);
-      one.isRefused = exclusions.hasSession(origin, [project, project && this.#store.projectNow(project)]);
+    if (parent !== undefined) return newImport(origin, path, parent.target.stays, parent.target);
+    const isExcluded = (session: ImportedSession, project: string | undefined): boolean =>
+      exclusions.hasSession(session, [project, project && this.#store.projectNow(project)]);
+    const isRefused = isExcluded(origin, this.#projectOf(origin));
+    const stays = new Stays<OpenImport>({
+      folder: origin.folder,
+      isNamed: this.#options.project !== undefined,
+      isExcluded: (folder, project) => isExcluded({ ...origin, folder, metadata: { cwd: folder } }, project),
+      holderOf: (messageId) => this.#store.intake.holderOf(origin, messageId)?.slice(origin.externalId.length),
+    });
+    stays.hasExcluded = stays.isCounted = isRefused;
+    return Object.assign(newImport(origin, path, stays), { isRefused });
+  }
+
+  /** Returns the import of the session to which a message belongs by its folder; undefined if the message is left out. */
+  #placeOf({ message }: MessageEvent, whole: OpenImport, open: Map<string, OpenImport>): OpenImport | undefined {
+    const { stays, origin } = whole.target;
+    const folder = message.metadata?.cwd;
+    if (typeof folder === "string" && message.role !== "tool") {
+      const name = stays.nameOf(folder, message.id);
+      if (name === EXCLUDED) whole.newest = undefined;
+      else if (name === "") whole.newest = whole;
+      else {
+        const held = stays.first.get(name);
+        const externalId = `${whole.origin.externalId}${name}`;
+        const { agentId } = origin.metadata ?? {};
+        const metadata = { cwd: folder, ...(agentId !== undefined && { agentId }) };
+        const { createdAt } = message;
+        const own: ImportedSession = {
+          ...{ source: origin.source, externalId, parentExternalId: origin.externalId, folder, metadata },
+          ...(typeof createdAt === "number" && { createdAtMs: createdAt }),
+        };
+        whole.newest = open.get(externalId) ?? newImport(own, whole.path, stays, held);
+        if (held === undefined) stays.first.set(name, whole.newest);
+        open.set(externalId, whole.newest);
+      }
     }
-    return one;
+    const isOfExcluded = stays.hasExcluded && compactionNote(message.metadata as Message["metadata"]) !== undefined;
+    return isOfExcluded ? undefined : whole.newest;
   }
 
   /** Returns true if the store has or has forgotten the session from a source that has all of it. */
@@ -274,13 +309,13 @@ export class ImportRun {
   }
 
   /** Goes to the end of a transcript in which the user went back. */
-  #endPath(open: OpenImport | undefined, messageId: string | null): void {
-    if (open?.target.session === undefined || open.isForgotten) return;
-    const { path, target } = open;
-    this.#store.intake.endTranscript(
-      target.session!.id,
-      pointOf(path, messageId === null ? [] : path.through(messageId), true),
-    );
+  #endPath({ path, target, isForgotten }: OpenImport, messageId: string | null): void {
+    if (isForgotten) return;
+    for (const { session } of [target, ...target.stays.first.values()]) {
+      if (session === undefined) continue;
+      const point = pointOf(path, messageId === null ? [] : path.through(messageId), true);
+      this.#store.intake.endTranscript(session.id, point);
+    }
   }
 
   /** Opens the session of an import. @returns false if it is left out. */
@@ -599,6 +634,22 @@ export class ImportRun {
     this.#append(open, [pending as PendingMessage], report);
     return true;
   }
+}
+
+function newImport(
+  origin: ImportedSession,
+  path: TranscriptPath,
+  stays: Stays<OpenImport>,
+  target?: OpenImport,
+): OpenImport {
+  const one = {
+    ...{ origin, path, stays, session: undefined, isForgotten: false, isRefused: false },
+    ...{ opening: [], pending: [], entries: [], entriesAt: new Map(), seqLast: -1 },
+    ...{ firstNew: undefined, isRewritten: false, isPlaced: false },
+  } as Omit<OpenImport, "target" | "newest"> as OpenImport;
+  one.target = target ?? one;
+  one.newest = one;
+  return one;
 }
 
 function pointOf(path: TranscriptPath, before: Iterable<string>, isEnd: boolean): TranscriptPoint {

@@ -11,6 +11,8 @@ export interface Said {
   atMs?: number;
   replyId?: string;
   agentId?: string;
+  /** The folder in which it was said. */
+  cwd?: string;
 }
 
 const FIRST_MS = Date.UTC(2026, 4, 4, 9);
@@ -38,7 +40,13 @@ export function writeTranscript(
       parentUuid: after === undefined ? null : uuidOf(after),
       isSidechain: agentId !== undefined,
       ...(agentId !== undefined && { agentId }),
-      ...{ sessionId, cwd, uuid, type: role, timestamp: new Date(one.atMs ?? FIRST_MS + 1_000 * number).toISOString() },
+      ...{
+        sessionId,
+        cwd: one.cwd ?? cwd,
+        uuid,
+        type: role,
+        timestamp: new Date(one.atMs ?? FIRST_MS + 1_000 * number).toISOString(),
+      },
       message: isReply
         ? { role, id: one.replyId ?? `msg_${number}`, type: "message", content: [{ type: "text", text }] }
         : { role, content: text },

@@ -69,6 +69,8 @@ class CodexTranslator extends Translator<JsonLine> {
   readonly #items = new Set<string>();
   #meta: JsonObject = {};
   #turn: JsonObject = {};
+  #place: JsonObject = {};
+  #hasMoved = false;
   #reply: object | undefined;
   #latestMs: number | undefined;
   readonly #copied = new CopiedPast();
@@ -84,11 +86,13 @@ class CodexTranslator extends Translator<JsonLine> {
         this.#copied.begin(payload, millisecondsOf(timestamp));
         // The file of a fork begins with the fork's own description, and then repeats the session that it was forked from.
         if (Object.keys(this.#meta).length === 0) this.#meta = payload;
+        this.#enter(payload);
         return;
       case "turn_context": {
         const { model, effort, cwd } = payload;
         this.#turn = saidOf({ model, effort });
         if (this.#meta.cwd === undefined && cwd !== undefined) this.#meta = { ...this.#meta, cwd };
+        this.#enter(payload);
         return;
       }
       case "response_item":
@@ -246,7 +250,14 @@ class CodexTranslator extends Translator<JsonLine> {
     return this.#items.add(derivedId(timestamp, item)).size === size;
   }
 
+  /** A session may go on in another folder. */
+  #enter({ cwd }: JsonObject): void {
+    this.#place = saidOf({ cwd: cwd === this.#meta.cwd && !this.#hasMoved ? undefined : cwd });
+    this.#hasMoved ||= this.#place.cwd !== undefined;
+  }
+
   #add(entry: MessageEntry, isPrompt = false): void {
+    Object.assign(entry.message.metadata, this.#place);
     this.open().add([entry], "", isPrompt);
   }
 

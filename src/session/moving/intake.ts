@@ -60,6 +60,12 @@ export class Intake {
     return database.read(() => sessions.idByExternalId(source, externalId)) !== undefined;
   }
 
+  /** The external id of the session with this origin, or of one that it started, that holds a message. */
+  holderOf({ source, externalId }: SessionOrigin, messageId: string): string | undefined {
+    const { database, sessions } = this.#ports.repositories;
+    return database.read(() => sessions.holderOf({ source, externalId, messageId }));
+  }
+
   /**
    * True if an import must leave out a whole session, because it was forgotten. A fork or a subagent that is not in the store is
    * left out with its parent.

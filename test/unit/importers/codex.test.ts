@@ -327,7 +327,7 @@ describe("events", () => {
         event({ type: "token_count", info: { last_token_usage: usage } }),
       ),
     );
-    expect(message?.metadata).toEqual({ model: "gpt-5-codex", effort: "high", usage });
+    expect(message?.metadata).toEqual({ cwd: "/srv", model: "gpt-5-codex", effort: "high", usage });
   });
 });
 
