@@ -12,11 +12,13 @@ import { ID_CHARS_MAX } from "./limits.ts";
 /** A path of Windows, which other systems cannot look up. Some programs write it as the path of a URI: `/c:/shop`. */
 const OF_WINDOWS = /^\/?[a-z]:[\\/]|^\\\\/i;
 /** The folder of a worktree that an agent made, in the folder that it is of. Agents delete these folders after use. */
-const AGENTS_WORKTREE = /^(.+?)[\\/](?:\.claude[\\/]worktrees|\.worktrees)[\\/][^\\/]+/;
+const AGENTS_WORKTREE = /^(.+?)[\\/](?:\.(?!git[\\/])[\w-]+[\\/]worktrees|\.worktrees|\.conductor)[\\/][^\\/]+/;
 /** Home folders on other machines, in which nobody's worktrees are put together. */
 const SOMEONES_HOME = /^(?:\/home\/[^/]+|\/Users\/[^/]+|\/root|[a-z]:\\users\\[^\\]+)$/i;
 /** The files of git that are read here are much smaller. */
 const GIT_FILE_BYTES_MAX = 1_000_000;
+/** The most folders beside a folder that is gone in which a repository is looked for that names it. */
+const NEIGHBORS_MAX = 500;
 const URL_ENTRY = /^url\s*=\s*/;
 const URL_CHARS_MAX = 2_000;
 const TYPED_PATH = /^(?:\.{1,2}|~)(?:[\\/]|$)/;
@@ -30,7 +32,8 @@ export function projectAt(folder: string): string | undefined {
   if (!isStorable(folder) || !isPath(folder)) return undefined;
   const isForeign = OF_WINDOWS.test(folder) !== (process.platform === "win32");
   const path = isForeign ? folder : realPathOf(folder);
-  const project = (isForeign ? undefined : repositoryOf(path)) ?? withoutWorktree(plainPath(path));
+  const project =
+    (isForeign ? undefined : (repositoryOf(path) ?? rememberedBeside(path))) ?? withoutWorktree(plainPath(path));
   return isStorable(project) ? project : undefined;
 }
 
@@ -193,6 +196,23 @@ export function goneWorktreesOf(project: string): string[] {
     });
   } catch {
     return [];
+  }
+}
+
+/** Returns the repository that names a folder that is gone as one of its worktrees, if the two were in the same folder. */
+function rememberedBeside(gone: string): string | undefined {
+  let folder = gone;
+  while (!existsSync(dirname(folder))) folder = dirname(folder);
+  const around = dirname(folder);
+  const owner = lookAt(around)?.uid;
+  if (folder === around || existsSync(folder)) return undefined;
+  try {
+    return readdirSync(around)
+      .slice(0, NEIGHBORS_MAX)
+      .map((name) => join(around, name))
+      .find((beside) => lookAt(beside)?.uid === owner && goneWorktreesOf(beside).includes(folder));
+  } catch {
+    return undefined;
   }
 }
 

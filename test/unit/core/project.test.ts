@@ -178,6 +178,25 @@ describe("a worktree", () => {
     expect(projectAt(clone)).toBe(clone);
   });
 
+  test("of other agents is the project's, too, and git's own folder is none", () => {
+    for (const made of [".gemini/worktrees/fox", ".kilocode/worktrees/fox", ".conductor/oslo"]) {
+      expect(projectAt(`/none/shop/${made}/src`), made).toBe("/none/shop");
+    }
+    expect(projectAt("/none/shop/.git/worktrees/fox")).toBe("/none/shop/.git/worktrees/fox");
+    expect(projectAt(join(home, ".codex", "worktrees", "3f2a"))).toBe(join(home, ".codex", "worktrees", "3f2a"));
+  });
+
+  test("that is gone is the project's if the repository beside it names it", () => {
+    const shop = repository("work", "shop");
+    const fox = join(home, "work", "shop-fox");
+    addWorktree(join(shop, ".git"), fox);
+    rmSync(fox, { recursive: true });
+    expect(projectAt(join(fox, "src", "api"))).toBe(shop);
+    expect(projectAt(join(home, "work", "shop-owl"))).toBe(join(home, "work", "shop-owl"));
+    rmSync(join(shop, ".git", "worktrees"), { recursive: true });
+    expect(projectAt(fox)).toBe(fox);
+  });
+
   test("of an agent does not belong to a home folder, in which there are many", () => {
     for (const path of [join(home, ".claude", "worktrees", "fox"), "/home/nobody/.worktrees/fox"]) {
       expect(projectAt(path)).toBe(path);
