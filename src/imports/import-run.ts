@@ -324,6 +324,7 @@ export class ImportRun {
     if (open.session !== undefined) return true;
     if (open.isForgotten || open.isRefused) return false;
     if (target !== open) {
+      this.#isReady(target, isWhole, report);
       open.isForgotten = target.isForgotten || this.#store.intake.isForgotten(origin);
       open.isRefused = target.isRefused;
       if (!open.isForgotten) open.session = target.session;

@@ -51,11 +51,11 @@ export class Stays<Import> {
     const project = projectAt(folder);
     if (project === undefined) return "";
     if (isExcluded(folder, project)) return EXCLUDED;
-    if (isNamed || this.#projects.get("") === undefined) return "";
+    if (this.#projects.get("") === undefined) return "";
     for (const [name, known] of this.#projects) if (isPartOf(project, known)) return name;
     // A folder that was deleted after an import may seem to be another project.
     const held = holderOf(messageId);
-    if (held !== undefined) return held;
+    if (held !== undefined || isNamed) return held ?? "";
     const name = `/in-${createHash("sha256").update(project).digest("hex").slice(0, 12)}`;
     this.#projects.set(name, project);
     return name;

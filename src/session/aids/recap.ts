@@ -99,7 +99,7 @@ export function recapOf(repositories: Repositories, options: RecapSettings, read
     own.group.open = ends.filter(({ messageId, atMs, sessionId }) => {
       return sessionId === id && isIn(span, atMs) && repeated.get(id)?.has(messageId) !== true;
     });
-    const key = keyOf(own, groups);
+    const key = keyOf(own, groups, sessions!);
     const group = groups.get(key);
     if (group === undefined) groups.set(key, own.group);
     else join(group, own);
@@ -121,6 +121,7 @@ interface OwnSession {
   id: string;
   /** The session that started this one, if it is a subagent's. */
   parentId: string | undefined;
+  parentSessionId: string | null;
   group: Group;
 }
 
@@ -153,7 +154,7 @@ function sessionIn(
     open: [],
   };
   const isSubagent = parentSessionId !== null && metadata?.agentId !== undefined;
-  return { id, parentId: isSubagent ? parentSessionId : undefined, group };
+  return { id, parentId: isSubagent ? parentSessionId : undefined, parentSessionId, group };
 }
 
 /** The newest messages with words in a time, in order. */
@@ -173,10 +174,16 @@ function openEndsOf(repositories: Repositories, id: string, reader: TolerantRead
   return reader(id, () => openEnds(repositories, id), []);
 }
 
-/** A subagent's session is its parent's. Sessions of one title are one matter. */
-function keyOf({ id, parentId, group: { project, title } }: OwnSession, groups: ReadonlyMap<string, Group>): string {
-  const parent = parentId && [...groups].find(([, { sessionIds }]) => sessionIds.includes(parentId))?.[0];
-  if (parent) return parent;
+/** A subagent's session is its parent's, or that of the parent's part in the same project. Sessions of one title are one matter. */
+function keyOf(
+  { id, parentId, group: { project, title } }: OwnSession,
+  groups: ReadonlyMap<string, Group>,
+  sessions: readonly OwnSession[],
+): string {
+  const part = sessions.find((one) => one.parentSessionId === parentId && one.group.project === project);
+  const starter = parentId && (part?.id ?? parentId);
+  const key = starter && [...groups].find(([, { sessionIds }]) => sessionIds.includes(starter))?.[0];
+  if (key) return key;
   return title === "" ? id : JSON.stringify([project, title]);
 }
 

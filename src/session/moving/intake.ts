@@ -60,7 +60,7 @@ export class Intake {
     return database.read(() => sessions.idByExternalId(source, externalId)) !== undefined;
   }
 
-  /** The external id of the session with this origin, or of one that it started, that holds a message. */
+  /** The external id of the session with this origin, or of its part in another project, that holds a message. */
   holderOf({ source, externalId }: SessionOrigin, messageId: string): string | undefined {
     const { database, sessions } = this.#ports.repositories;
     return database.read(() => sessions.holderOf({ source, externalId, messageId }));

@@ -88,12 +88,13 @@ export class SessionRepository extends Repository {
   readonly #delete = this.statement<[id: string]>`DELETE FROM sessions WHERE id = ?`.run;
   readonly idByExternalId = this.statement<[source: string, externalId: string], string>`
     SELECT id FROM sessions WHERE source = ? AND external_id = ?`.pluck().get;
-  /** The external id of an imported session, or of one that it started, that holds a message or has superseded it. */
+  /** The external id of an imported session, or of its part in another project, that holds a message or has superseded it. */
   readonly holderOf = this.statement<{ source: string; externalId: string; messageId: string }, string>`
-    SELECT own.external_id FROM sessions s JOIN sessions own ON own.id = s.id OR own.parent_session_id = s.id AND own.source = s.source
-    JOIN messages m ON m.external_id = @messageId
+    SELECT own.external_id FROM sessions own JOIN messages m ON m.external_id = @messageId
       AND (m.session_id = own.id OR m.session_id IN (SELECT id FROM sessions WHERE parent_session_id = own.id AND superseded_at_ms IS NOT NULL))
-    WHERE s.source = @source AND s.external_id = @externalId AND own.external_id IS NOT NULL LIMIT 1`.pluck().get;
+    WHERE own.source = @source AND instr(substr(own.external_id, length(@externalId) + 2), '/') = 0
+      AND (own.external_id = @externalId OR own.external_id >= @externalId || '/in-' AND own.external_id < @externalId || '/in.')
+    LIMIT 1`.pluck().get;
   readonly #idsWith = this.statement<{ prefix: string; end: string; project: string | null }, string>`
     SELECT id FROM sessions
     WHERE (id >= @prefix AND id < @end OR external_id >= @prefix AND external_id < @end)

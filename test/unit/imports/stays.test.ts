@@ -3,6 +3,9 @@ import { mkdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { importFiles } from "../../../src/imports/import-files.ts";
+import { ImportRun } from "../../../src/imports/import-run.ts";
+import { FollowedFiles } from "../../../src/imports/watch/followed-files.ts";
+import { internalsOf } from "../../../src/session/opened-store.ts";
 import type { Store } from "../../../src/session/store.ts";
 import { type Said, writeTranscript } from "../../support/claude-lines.ts";
 import { openedStore, temporaryFolder, temporaryPath } from "../../support/temporary-store.ts";
@@ -73,6 +76,23 @@ describe("of a session that moved to another project", () => {
     expect(grown).toEqual(saidIn());
   });
 
+  test("a watch that follows the file gives the same, too, and another one adds nothing", async () => {
+    const path = talk(...MOVED.slice(0, 1));
+    const follow = (): FollowedFiles => {
+      const run = new ImportRun(store, { format: "auto", onProgress: (report) => files.note(report) });
+      const files = new FollowedFiles(run, internalsOf(store));
+      files.add(path, false);
+      return files;
+    };
+    const files = follow();
+    for (let end = 1; end <= MOVED.length; end++) await files.visit(talk(...MOVED.slice(0, end)), Date.now());
+    const followed = saidIn();
+    expect(await follow().visit(path, Date.now())).toMatchObject({ newCount: 0, warnings: [] });
+    store = openedStore(temporaryPath());
+    await read(talk(...MOVED));
+    expect(followed).toEqual(saidIn());
+  });
+
   test("a folder within the project makes no other one, unless it is a repository", async () => {
     mkdirSync(join(home, "shop", "vendor", ".git", "objects"), { recursive: true });
     mkdirSync(join(home, "shop", "vendor", "src"));
@@ -120,6 +140,55 @@ describe("of a session that moved to another project", () => {
     rmSync(join(home, "umbrella"), { recursive: true });
     expect((await read(file)).newCount).toBe(0);
     expect(store.stats().sessionCount).toBe(2);
+  });
+
+  test("a folder that is deleted brings nothing twice if the session began in an excluded one", async () => {
+    mkdirSync(join(home, "lens", ".git", "objects"), { recursive: true });
+    mkdirSync(join(home, "lens", "src"));
+    writeFileSync(join(home, "lens", ".git", "HEAD"), "ref: refs/heads/main\n");
+    store.exclude({ paths: [join(home, "umbrella")] });
+    const file = talk(["umbrella", "One."], ["lens/src", "Two."], ["lens/src", "Three."]);
+    await read(file);
+    rmSync(join(home, "lens"), { recursive: true });
+    expect((await read(file)).newCount).toBe(0);
+    expect(store.sessions()).toMatchObject([{ project: join(home, "lens"), messageCount: 2 }]);
+  });
+
+  test("a project that is named later brings nothing twice", async () => {
+    const file = talk(...MOVED);
+    await read(file);
+    expect((await read(file, { project: "optics" })).newCount).toBe(0);
+    await read(talk(...MOVED, ["lens", "Polish it."], ["workshop", "Sweep the floor."]), { project: "optics" });
+    expect(saidIn()).toEqual({
+      umbrella: ["Start in the umbrella folder.", "Ready.", "Back to the umbrella.", "Back.", "Sweep the floor."],
+      lens: ["Grind the lens with cerium.", "The lens is ground.", "Polish it."],
+    });
+  });
+
+  test("each part can be forgotten, and stays forgotten", async () => {
+    await read(talk(...MOVED));
+    const grown = talk(...MOVED, ["lens", "Polish the lens."], ["umbrella", "Close it."]);
+    for (const forgotten of ["lens", "umbrella"]) {
+      const id = store.sessions().find(({ project }) => project === join(home, forgotten))!.id;
+      store.forget(id);
+      await read(grown);
+      expect(Object.keys(saidIn())).toEqual(forgotten === "lens" ? ["umbrella"] : []);
+    }
+  });
+
+  test("a subagent belongs to the part that started it", async () => {
+    const file = talk(...MOVED);
+    const said: Said[] = [
+      { number: 50, text: "Measure the lens.", agentId: "a1", cwd: join(home, "lens") },
+      { number: 51, text: "It is round.", agentId: "a1", cwd: join(home, "lens"), after: 50 },
+    ];
+    const agent = writeTranscript(join(home, "transcripts", "moved", "subagents", "agent-a1.jsonl"), "moved", said);
+    await read(file);
+    await read(agent);
+    const { topics, sessionCount } = store.recap({ sinceMs: 0, project: join(home, "lens") });
+    const part = store.sessions().find(({ externalId }) => externalId?.startsWith("moved/in-"))!;
+    expect(sessionCount).toBe(1);
+    expect(topics).toMatchObject([{ sessionIds: [part.id], messageCount: 4 }]);
   });
 
   test("a way back leaves the other project, too", async () => {
