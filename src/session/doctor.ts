@@ -4,6 +4,7 @@ import { StoreError } from "../core/errors.ts";
 import { advice, databaseFindings, type Finding, fileFindings, ok, problem } from "../store/index.ts";
 import { dueClusterCount } from "../summaries/clusters.ts";
 import type { SessionPorts } from "./ports.ts";
+import type { DoctorOptions } from "./store.ts";
 
 const INDEX_FIX = "`await session.resolveDirty()` writes it. Each further call adds more clusters.";
 
@@ -13,13 +14,13 @@ const SAVE_FIXES: Readonly<Record<SaveFailure["cause"], string>> = {
   other: INDEX_FIX,
 };
 
-export function examine(ports: SessionPorts): Finding[] {
+export function examine(ports: SessionPorts, { deep }: Required<DoctorOptions>): Finding[] {
   const { repositories, nearest } = ports;
   const { database } = repositories;
   database.assertOpen();
   const findings = fileFindings(database.path, !database.readonly);
   try {
-    findings.push(...database.read(() => rowFindings(ports)));
+    findings.push(...database.read(() => rowFindings(ports, deep)));
   } catch (error) {
     if (!StoreError.is(error)) throw error;
     return [refusal("integrity", error), ...findings];
@@ -34,7 +35,10 @@ export function examine(ports: SessionPorts): Finding[] {
   return findings;
 }
 
-function rowFindings({ repositories, embedder, summarizer, claimant, clock }: SessionPorts): Finding[] {
+function rowFindings(
+  { repositories, embedder, summarizer, claimant, clock }: SessionPorts,
+  isDeep: boolean,
+): Finding[] {
   const asker = { summarizerId: summarizer.id, promptVersion: summarizer.promptVersion, claimant, nowMs: clock() };
   const sessionIds: string[] = [];
   let clusterCount = 0;
@@ -45,7 +49,7 @@ function rowFindings({ repositories, embedder, summarizer, claimant, clock }: Se
     if (count > 0) sessionIds.push(sessionId);
     clusterCount += count;
   }
-  return databaseFindings(repositories, embedder.id, { clusterCount, sessionIds });
+  return databaseFindings(repositories, embedder.id, { clusterCount, sessionIds }, isDeep);
 }
 
 /** Reports why a store cannot be opened, and examines its file. */

@@ -82,6 +82,7 @@ import { OpenedSession } from "./opened-session.ts";
 import { type ChosenPorts, SessionPorts } from "./ports.ts";
 import { type ProjectInfo, projectsOf } from "./projects.ts";
 import type {
+  DoctorOptions,
   ExcludeOptions,
   Exclusions,
   ForgetOptions,
@@ -95,6 +96,7 @@ import type {
 } from "./store.ts";
 import {
   BACKUP_OPTIONS,
+  DOCTOR_OPTIONS,
   EMBEDDER,
   EXCLUDE_OPTIONS,
   EXPORT_OPTIONS,
@@ -504,8 +506,8 @@ export class OpenedStore implements Store {
     }
   }
 
-  doctor(): Finding[] {
-    return examine(this.#ports);
+  doctor(options: DoctorOptions = {}): Finding[] {
+    return examine(this.#ports, parseOptions("doctor", DOCTOR_OPTIONS(), options));
   }
 
   forget(sessions: string | readonly string[], options: ForgetOptions = {}): ForgetReport {

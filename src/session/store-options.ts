@@ -27,6 +27,7 @@ import { SUBJECT_LIMIT_DEFAULT, type SubjectOptions } from "./aids/subject-page.
 import { SUBJECTS_LIMIT_DEFAULT, type SubjectsOptions } from "./aids/subjects.ts";
 import type { ExportOptions } from "./moving/export.ts";
 import type {
+  DoctorOptions,
   ExcludeOptions,
   Exclusions,
   ForgetOptions,
@@ -191,6 +192,10 @@ export const RESTORE_OPTIONS = once(() =>
 );
 
 export const SESSION_LIST = once(() => listOf(text()));
+
+export const DOCTOR_OPTIONS = once(() =>
+  z.strictObject({ deep: z._default(trueOrFalse(), false) } satisfies FieldsOf<DoctorOptions>),
+);
 
 export const FORGET_OPTIONS = once(() =>
   z.extend(RESTORE_OPTIONS(), {

@@ -80,6 +80,11 @@ export interface VerifyOptions {
   onProgress?: (progress: VerifyProgress) => void;
 }
 
+export interface DoctorOptions {
+  /** True to read every page of a large file, too. By default, only files of at most 16 MiB are read as a whole. */
+  deep?: boolean;
+}
+
 export interface ForgetOptions {
   /** The messages to forget, each with its step, if it is one session; by default all of them. */
   messageIds?: readonly number[];
@@ -330,10 +335,10 @@ export interface Store {
   export(options?: ExportOptions): Generator<ExportLine> | Generator<string>;
 
   /**
-   * Returns findings about the store, and how to fix problems. Writes nothing. Reads the whole file once, and waits up to a
-   * second if another process is writing. `verify` checks more: every message and every derived row.
+   * Returns findings about the store, and how to fix problems. Writes nothing. Waits up to a second if another process is writing.
+   * `verify` checks more: every message and every derived row.
    */
-  doctor(): Finding[];
+  doctor(options?: DoctorOptions): Finding[];
 
   /**
    * Forgets sessions, or some of their messages with their steps, permanently. Summaries of these messages are deleted. Clusters

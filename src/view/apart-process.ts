@@ -51,7 +51,7 @@ async function answer(task: ApartTask): Promise<ApartReply> {
     const store = openStore(task.path, { readonly: true, embedder: readingEmbedder });
     switch (task.kind) {
       case "doctor":
-        return { value: store.doctor() };
+        return { value: store.doctor({ deep: true }) };
       case "verify":
         return {
           value: store.verify({ onProgress: (progress) => void process.send!({ progress } satisfies ApartReply) }),

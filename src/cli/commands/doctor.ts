@@ -1,3 +1,4 @@
+import { Option } from "commander";
 import { StoreError } from "../../core/errors.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
@@ -15,19 +16,20 @@ const MARKS: Record<Finding["level"], { mark: string; format: Format }> = {
   problem: { mark: "✗", format: "red" },
 };
 
-export const doctorCommand: Command = {
+export const doctorCommand: Command<{ deep?: true }> = {
   usage: "doctor",
   summary: "Report what is in the store, what is wrong with it and with what agents do with it, and how to fix it.",
   details:
     "Counts and sizes come first. ✓ marks what is fine, ! what could be better, and ✗ a problem. The exit code is 1 if there is a problem. Nothing is " +
-    "written. A store that does not open is examined too, and agents are examined even if there is no store. `verify` looks " +
+    "written. Every page of a small file is read; of a large one with --deep. A store that does not open is examined too, and agents are examined even if there is no store. `verify` looks " +
     "closer at messages and derived rows. With --json: {ok, stats, findings}; stats is null for a store that does not open.",
-  examples: ["", "--json"],
+  options: [new Option("--deep", "read every page of a large file, too")],
+  examples: ["", "--deep", "--json"],
 
-  async run({ loadStores, storePath, terminal }) {
+  async run({ options: { deep = false }, loadStores, storePath, terminal }) {
     const { hookFindings } = await import("../../hooks/hook-report.ts");
     const { agentFindings } = await import("../agent-findings.ts");
-    const { stats, ofStore } = await examine(await loadStores());
+    const { stats, ofStore } = await examine(await loadStores(), deep);
     const findings = [...ofStore, ...(await agentFindings(storePath)), ...hookFindings(storePath)];
     const problemCount = findings.filter(({ level }) => level === "problem").length;
     const ok = problemCount === 0;
@@ -41,7 +43,7 @@ export const doctorCommand: Command = {
   },
 };
 
-async function examine(stores: OpenedStores): Promise<{ stats: StoreStats | null; ofStore: Finding[] }> {
+async function examine(stores: OpenedStores, deep: boolean): Promise<{ stats: StoreStats | null; ofStore: Finding[] }> {
   let store: Store;
   try {
     store = stores.openToRead();
@@ -50,7 +52,7 @@ async function examine(stores: OpenedStores): Promise<{ stats: StoreStats | null
     const { examineUnopened } = await import("../../session/doctor.ts");
     return { stats: null, ofStore: examineUnopened(error) };
   }
-  return { stats: statsOf(store), ofStore: store.doctor() };
+  return { stats: statsOf(store), ofStore: store.doctor({ deep }) };
 }
 
 /** Returns null for a damaged store. What is damaged is a finding. */

@@ -1,3 +1,4 @@
+import { byteLengthOf } from "../../core/files.ts";
 import { heldTime } from "../../core/times.ts";
 import { VERSION } from "../../core/version.ts";
 import { isErasingDue } from "../changes/forget.ts";
@@ -7,6 +8,9 @@ import { isOfPages } from "../file/integrity-faults.ts";
 import type { Repositories } from "../repositories.ts";
 import { scrubWhole } from "./scrub.ts";
 import { isOfFullText } from "./verify-full-text.ts";
+
+/** To read every page and row takes about 20 ms for each of these megabytes. */
+const WHOLE_BYTES_MAX = 16 * 1024 * 1024;
 
 const FAULTS_MAX = 3;
 const SESSIONS_MAX = 5;
@@ -23,15 +27,22 @@ export interface DueCount {
   sessionIds: readonly string[];
 }
 
-/** Checks the rows of an open store. Reads every page. */
-export function databaseFindings(repositories: Repositories, embedderId: string, due: DueCount): Finding[] {
+/** Checks an open store. Of a large file, reads every page only if `isDeep`. */
+export function databaseFindings(
+  repositories: Repositories,
+  embedderId: string,
+  due: DueCount,
+  isDeep: boolean,
+): Finding[] {
+  const fileBytes = byteLengthOf(repositories.database.path);
+  const isWhole = isDeep || fileBytes <= WHOLE_BYTES_MAX;
   return [
     versionFinding(repositories),
-    integrityFinding(repositories),
+    isWhole ? integrityFinding(repositories) : unreadFinding(fileBytes),
     embedderFinding(repositories, embedderId),
     vectorFinding(repositories),
     summaryFinding(repositories, due),
-    fullTextFinding(repositories),
+    fullTextFinding(repositories, isWhole),
     ...hubFindings(repositories),
     ...erasingFindings(repositories),
   ];
@@ -57,6 +68,14 @@ function integrityFinding(repositories: Repositories): Finding {
   if (faults.every(isOfFullText)) return ok("integrity", "Every page and every row can be read.");
   const text = `The file is damaged: ${faults.slice(0, FAULTS_MAX).join("; ")}.`;
   return problem("integrity", text, "Save what can be read with `coppice export`, then restore a backup.");
+}
+
+function unreadFinding(fileBytes: number): Finding {
+  const megabytes = Math.round(fileBytes / 1e6).toLocaleString("en-US");
+  return ok(
+    "integrity",
+    `The file has ${megabytes} MB, so not every page was read. \`coppice doctor --deep\` reads them all.`,
+  );
 }
 
 function embedderFinding({ generations }: Repositories, embedderId: string): Finding {
@@ -102,10 +121,9 @@ function summaryFinding({ database: { client } }: Repositories, { clusterCount, 
   return advice("summaries", text, fix);
 }
 
-function fullTextFinding({ database: { client }, fullText }: Repositories): Finding {
-  const faults = (client.pragma("integrity_check(messages_fts)") as { integrity_check: string }[]).filter(
-    ({ integrity_check }) => integrity_check !== "ok",
-  );
+function fullTextFinding({ database: { client }, fullText }: Repositories, isWhole: boolean): Finding {
+  const checked = isWhole ? (client.pragma("integrity_check(messages_fts)") as { integrity_check: string }[]) : [];
+  const faults = checked.filter(({ integrity_check }) => integrity_check !== "ok");
   if (faults.length > 0) {
     const text = `The full-text index is damaged: ${faults[0]!.integrity_check}.`;
     return problem("full-text", text, "`coppice verify --rebuild` makes it again.");

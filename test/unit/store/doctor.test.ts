@@ -327,6 +327,24 @@ describe("rows", () => {
     expect(findingAbout("disk", findings).level).toBe("ok");
   });
 
+  test("of a large file are read only if somebody asks for it", () => {
+    const path = filledFile();
+    const reader = openedStore(path, { readonly: true });
+    inDatabase(path, (database) => {
+      database.exec("CREATE TABLE large AS SELECT zeroblob(17000000) AS bytes; DROP TABLE large");
+      database.exec("UPDATE messages SET checksum = checksum + 1 WHERE id = 1");
+    });
+    expect(findingAbout("integrity", reader.doctor())).toEqual({
+      check: "integrity",
+      level: "ok",
+      text: expect.stringMatching(
+        /^The file has \d+ MB, so not every page was read\. `coppice doctor --deep` reads them all\.$/,
+      ),
+      fix: null,
+    });
+    expect(findingAbout("integrity", reader.doctor({ deep: true })).level).toBe("problem");
+  });
+
   test("that are whole do not hide a broken chain of pages", () => {
     const path = temporaryPath();
     const store = openStore(path);
