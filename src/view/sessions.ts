@@ -73,7 +73,7 @@ export class SessionList {
       const items = new Map(this.#items);
       for (const { session } of sessions) {
         await nextTurn();
-        items.set(session, await this.#view.read((store) => itemOf(store.resume(session).info())));
+        items.set(session, await this.#view.read((store) => store.resume(session).info()));
       }
       this.#items = items;
     }
@@ -89,7 +89,7 @@ export class SessionList {
       await nextTurn();
       const options = { limit, offset, onUnreadable: () => {} };
       for (const overview of await this.#view.read((store) => store.sessions(options))) {
-        items.set(overview.id, itemOf(overview));
+        items.set(overview.id, overview);
       }
     }
     return items;
@@ -118,35 +118,38 @@ export class SessionList {
       if (sinceMs !== undefined && session.updatedAtMs < sinceMs) return false;
       if (untilMs !== undefined && session.updatedAtMs >= untilMs) return false;
       if (words === undefined) return true;
-      return [session.title, session.opening, session.id, ...session.tags].some((field) =>
+      return [session.name, session.opening, session.id, ...session.tags].some((field) =>
         field?.toLowerCase().includes(words),
       );
     });
     const next = offset + limit < found.length ? offset + limit : null;
-    return { sessions: found.slice(offset, offset + limit), next, sql: statement };
+    return { sessions: found.slice(offset, offset + limit).map(itemOf), next, sql: statement };
   }
 
   async days(request: DaysRequest): Promise<DaysAnswer> {
-    const { project, source, offsetMinutes = 0 } = request;
+    const { offsetMinutes = 0 } = request;
+    const where = whereOf(request);
     const days = new Map<string, DaysAnswer["days"][number]>();
-    for (const session of await this.all()) {
-      if (project !== undefined && session.project !== project) continue;
-      if (source !== undefined && session.source !== source) continue;
+    const rows = await this.#view.read((store) =>
+      store.query(sql`SELECT updated_at_ms, message_count, token_count FROM session_stats${where} ORDER BY 1 DESC`),
+    );
+    for (const row of rows) {
+      const [updatedAtMs, messageCount, tokenCount] = Object.values(row).map(Number) as [number, number, number];
+      if (Number.isNaN(updatedAtMs)) continue; // of a damaged session
       const shift = offsetMinutes * MINUTE_MS;
-      const local =
-        Math.floor(Math.max(-TIME_MS_MAX, Math.min(session.updatedAtMs + shift, TIME_MS_MAX)) / DAY_MS) * DAY_MS;
+      const local = Math.floor(Math.max(-TIME_MS_MAX, Math.min(updatedAtMs + shift, TIME_MS_MAX)) / DAY_MS) * DAY_MS;
       // A year after 9999 has more digits.
       const [day] = new Date(local).toISOString().split("T") as [string];
       const entry = days.get(day) ?? { day, fromMs: local - shift, sessionCount: 0, messageCount: 0, tokenCount: 0 };
       entry.sessionCount += 1;
-      entry.messageCount += session.messageCount;
-      entry.tokenCount += session.tokenCount;
+      entry.messageCount += messageCount;
+      entry.tokenCount += tokenCount;
       days.set(day, entry);
     }
     const statement = sql`
       SELECT date(updated_at_ms / 1000 + ${offsetMinutes * 60}, 'unixepoch') AS day,
         count(*) AS session_count, sum(message_count) AS message_count, sum(token_count) AS token_count
-      FROM session_stats${whereOf(request)} GROUP BY day ORDER BY day DESC`;
+      FROM session_stats${where} GROUP BY day ORDER BY day DESC`;
     return { days: [...days.values()], sql: statement };
   }
 }

@@ -207,7 +207,11 @@ export class SessionOverviewRepository extends PathReader {
         ...{ ...this.#sizesOf(row), clusterCount, createdAtMs, updatedAtMs },
       };
       // Most lists need no names, and to make them would take as long as the rest.
-      const get = () => this.#titleOf(title, request);
+      let name: string | null | undefined;
+      const get = () => {
+        name ??= this.#titleOf(title, request);
+        return name;
+      };
       return request === null ? overview : Object.defineProperty(overview, "name", { get });
     });
   }
