@@ -56,7 +56,8 @@ const HOSTILE = `${CSI}${OSC}${BIDI}`;
 const OBEYED = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 const OWN = /\x1b\[\d{1,2}m|\r\x1b\[K/g;
 
-const UNREACHABLE = [["--url", "postgres://127.0.0.1:1/none"]];
+/** A server that cannot be reached would be tried again for seconds. */
+const NO_URL = [["--url", `none${HOSTILE}`]];
 
 /** The arguments of each command. */
 const TYPED: Record<string, (session: string, file: string, folder: string) => string[][]> = {
@@ -110,11 +111,11 @@ const TYPED: Record<string, (session: string, file: string, folder: string) => s
   home: () => [[]],
   "hub add": () => [["postgres://127.0.0.1:1/none", "--project", `p${HOSTILE}`]],
   hub: () => [[], [HOSTILE]],
-  "hub init": () => UNREACHABLE,
-  "hub upgrade": () => UNREACHABLE,
-  "hub grant": () => UNREACHABLE.map((more) => [HOSTILE, "--team", HOSTILE, ...more]),
-  "hub retain": () => UNREACHABLE.map((more) => [HOSTILE, "--days", "9", ...more]),
-  "hub keep": () => UNREACHABLE,
+  "hub init": () => NO_URL,
+  "hub upgrade": () => NO_URL,
+  "hub grant": () => NO_URL.map((more) => [HOSTILE, "--team", HOSTILE, ...more]),
+  "hub retain": () => NO_URL.map((more) => [HOSTILE, "--days", "9", ...more]),
+  "hub keep": () => NO_URL,
   "hub remove": () => [[]],
   forget: (session) => [
     ["--secrets", "--dry-run"],
