@@ -18,6 +18,7 @@ import { projectsCommand } from "./commands/projects.ts";
 import { recallCommand } from "./commands/recall.ts";
 import { recapCommand } from "./commands/recap.ts";
 import { reembedCommand } from "./commands/reembed.ts";
+import { restoreCommand } from "./commands/restore.ts";
 import { resumeCommand } from "./commands/resume.ts";
 import { rewindCommand } from "./commands/rewind.ts";
 import { sessionsCommand } from "./commands/sessions.ts";
@@ -61,6 +62,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       doctorCommand,
       verifyCommand,
       backupCommand,
+      restoreCommand,
       reembedCommand,
       rewindCommand,
       forgetCommand,

@@ -182,7 +182,7 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
   }),
   STORE_CORRUPT: ({ path, reason }) => ({
     message: `The store ${path} is damaged: ${reason}.`,
-    hint: "`coppice verify --rebuild` restores derived rows. For everything else, restore a backup.",
+    hint: "`coppice verify --rebuild` restores derived rows. For everything else, restore a backup: `coppice restore FILE`.",
   }),
   FILE_NOT_FOUND: ({ path, folder }) =>
     folder === undefined

@@ -46,6 +46,11 @@ export function readSmall(path: string, byteCountMax: number): string {
   return bytes.toString("utf8");
 }
 
+/** Writes the names in a folder to the disk. Windows cannot open folders. */
+export function flushFolder(path: string): void {
+  if (process.platform !== "win32") flushToDisk(path);
+}
+
 export function flushToDisk(path: string): void {
   const descriptor = openSync(path, "r");
   try {

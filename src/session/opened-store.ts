@@ -49,9 +49,12 @@ import {
   queryRows,
   type RelatedSession,
   type Repositories,
+  type RestoreReport,
+  refuseInUse,
   relatedTo,
   renameProject,
   restoreForgotten,
+  restoreStore,
   type SessionOverview,
   type SessionsOptions,
   type StoreDatabase,
@@ -459,6 +462,27 @@ export class OpenedStore implements Store {
     this.#database.refuseAtomic("backup");
     const checked = parseOptions("backup", BACKUP_OPTIONS(), options);
     return backupStore(this.#database, textValue("path", path), checked, this.#closing.signal);
+  }
+
+  /**
+   * Puts a copy of this store in the place of another, which is kept under another name, if `verify` finds nothing wrong with this one.
+   *
+   * @throws {StoreError} `STORE_CORRUPT`; see `restoreStore`.
+   */
+  async restoreTo(
+    path: string,
+    {
+      onChecked,
+      onCopied,
+    }: { onChecked: NonNullable<VerifyOptions["onProgress"]>; onCopied: NonNullable<BackupOptions["onProgress"]> },
+  ): Promise<RestoreReport> {
+    refuseInUse(path, this.#database);
+    const { ok, problemCount, problems } = this.verify({ onProgress: onChecked });
+    if (!ok) {
+      const reason = `\`verify\` finds ${problemCount === 1 ? "a problem" : `${problemCount} problems`} in this backup, such as: ${problems[0]!.text}`;
+      throw new StoreError("STORE_CORRUPT", { path: this.#database.path, reason });
+    }
+    return restoreStore(this.#database, path, { onProgress: onCopied, nowMs: Date.now() }, this.#closing.signal);
   }
 
   export(options: ExportOptions & { rows: true }): Generator<string>;

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { logFault } from "../../src/store/file/foreign-log.ts";
 import { someOf } from "../support/effort.ts";
 import { numberedMessage } from "../support/numbered-message.ts";
 import { prepared } from "../support/prepared-event.ts";
@@ -42,6 +43,7 @@ async function acknowledgedUntilKilled(path: string, first: number, countMax: nu
 }
 
 function expectAll(path: string, acknowledged: readonly Acknowledged[]): number {
+  expect(logFault(path)).toBeUndefined();
   const store = openedStore(path);
   expect(store.verify()).toMatchObject({ ok: true, problems: [] });
   const messages = store.resume("s").messages();

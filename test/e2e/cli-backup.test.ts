@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -27,6 +29,49 @@ describe("backup", () => {
     await folder.refusal(1, "backup", path);
     expect(readFileSync(path, "utf8")).toBe("precious");
     expect(await folder.json("backup", path, "--overwrite")).toMatchObject({ path, messageCount: 123 });
+  });
+});
+
+describe("restore", () => {
+  const other = new CliFolder({ isHere: true });
+
+  test("puts a backup in the place of a store, keeps that, and says so", async () => {
+    const backup = join(folder.path, "to-restore.db");
+    await folder.json("backup", backup);
+    await other.json("import", other.jsonl("new.jsonl", longSession("newer", 5)));
+    const { exitCode, stdout, stderr } = await other.run(["restore", backup]);
+    expect([exitCode, stderr]).toEqual([0, ""]);
+    const [said, kept] = stdout.split("\n");
+    expect(said).toBe(`2 sessions and 123 messages of ${backup} checked and restored: ${other.db}.`);
+    const [, keptAt] = /^The former store is kept: (.*\.replaced-[-\dT]+)\. Delete it/.exec(kept!)!;
+    expect(await other.json("verify")).toMatchObject({ ok: true, messageCount: 123 });
+    expect(await other.json("verify", "--db", keptAt!)).toMatchObject({ ok: true, messageCount: 5 });
+    expect(await folder.json("verify", "--db", backup)).toMatchObject({ ok: true, messageCount: 123 });
+  });
+
+  test("needs no former store", async () => {
+    const db = join(other.path, "fresh.db");
+    expect(await other.json("restore", folder.db, "--db", db)).toMatchObject({ path: db, keptAt: null });
+    expect(await other.json("verify", "--db", db)).toMatchObject({ messageCount: 123 });
+  });
+
+  test("refuses the store itself, what is no store, a damaged backup, and a store that is open, and changes nothing", async () => {
+    expect(await other.refusal(1, "restore", other.db)).toContain("it is the backup itself");
+    expect(await other.refusal(1, "restore", join(other.path, "none.db"))).toContain("There is no file");
+    const damaged = join(other.path, "damaged.db");
+    await folder.json("backup", damaged);
+    inDatabase(damaged, (database) => database.exec("UPDATE messages SET name = 'x' WHERE seq = 1"));
+    const before = readFileSync(other.db);
+    expect(await other.refusal(1, "restore", damaged)).toMatch(/`verify` finds \d+ problems in this backup, such as/);
+    expect(readFileSync(other.db).equals(before)).toBe(true);
+    if (process.platform === "linux") {
+      const opened = `const d = new (require("better-sqlite3"))(${JSON.stringify(other.db)}); d.pragma("journal_mode = WAL"); d.pragma("user_version"); console.log("open"); setInterval(() => {}, 1e6)`;
+      const holder = spawn(process.execPath, ["-e", opened], { stdio: ["ignore", "pipe", "inherit"] });
+      await once(holder.stdout, "data");
+      expect(await other.refusal(1, "restore", folder.db)).toContain(`process ${holder.pid} (node) has it open`);
+      holder.kill("SIGKILL");
+      await once(holder, "exit");
+    }
   });
 });
 

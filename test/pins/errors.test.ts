@@ -97,7 +97,7 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
   STORE_CORRUPT: [
     { path: "a.db", reason: "malformed" },
     "The store a.db is damaged: malformed.",
-    "`coppice verify --rebuild` restores derived rows. For everything else, restore a backup.",
+    "`coppice verify --rebuild` restores derived rows. For everything else, restore a backup: `coppice restore FILE`.",
   ],
   FILE_NOT_FOUND: [{ path: "a.db" }, "There is no file a.db.", "Check the path."],
   FILE_EXISTS: [

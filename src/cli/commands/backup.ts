@@ -11,7 +11,7 @@ export const backupCommand: Command<{ overwrite?: true }> = {
   usage: "backup <file>",
   summary: "Copy the store to another file and check the copy, while others keep writing.",
   details:
-    "The copy is a store like any other: open it with `--db`, or replace a lost store with it. " +
+    "The copy is a store like any other: open it with `--db`. `coppice restore` puts it in the place of a store. " +
     "With --json: {path, byteLength, sessionCount, messageCount, logPosition}.",
   argument: "the file to create; an existing one is refused",
   options: [new Option("--overwrite", "replace an existing file")],

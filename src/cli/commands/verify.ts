@@ -46,6 +46,6 @@ function verifyFailure({ ok, problemCount, problems }: VerifyReport): Failure | 
   if (ok) return undefined;
   const hint = problems.every(({ rebuildable }) => rebuildable)
     ? "No message is affected. Restore the derived rows with `coppice verify --rebuild`."
-    : "Some of the damage cannot be repaired. Restore a backup of the file.";
+    : "Some of the damage cannot be repaired. Restore a backup: `coppice restore FILE`.";
   return new Failure("VERIFY_FAILED", `${formatCount(problemCount, "problem")} found.`, { hint });
 }

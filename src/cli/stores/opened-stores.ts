@@ -50,6 +50,12 @@ export class OpenedStores {
     return this.#open({ embedder: silentEmbedder }, path);
   }
 
+  /** Opens another file, to put it in the place of the store. The default folder may be missing. */
+  openBackup(path: string): Store {
+    if (this.#isDefault) createPrivateFolder(dirname(this.path));
+    return this.#open({ readonly: true, embedder: readingEmbedder }, path);
+  }
+
   /** Stores can be opened again afterwards. */
   close(): void {
     for (const store of this.#opened.splice(0)) store.close();
@@ -57,7 +63,7 @@ export class OpenedStores {
   }
 
   #open(options: OpenOptions, path = this.path): Store {
-    if (options.readonly) this.#assertExists();
+    if (options.readonly && path === this.path) this.#assertExists();
     const store = openStore(path, options);
     this.#opened.push(store);
     return store;

@@ -5,6 +5,7 @@ import { isErasingDue } from "../changes/forget.ts";
 import { undecidedSessions } from "../changes/hub-notes.ts";
 import { advice, type Finding, ok, problem } from "../file/finding.ts";
 import { isOfPages } from "../file/integrity-faults.ts";
+import { MIGRATIONS } from "../file/migrations.ts";
 import type { Repositories } from "../repositories.ts";
 import { scrubWhole } from "./scrub.ts";
 import { isOfFullText } from "./verify-full-text.ts";
@@ -49,9 +50,8 @@ export function databaseFindings(
 }
 
 function versionFinding({ database: { client } }: Repositories): Finding {
-  const format = client.pragma("user_version", { simple: true });
   const sqlite = client.prepare<[], string>("SELECT sqlite_version()").pluck().get()!;
-  const text = `Coppice ${VERSION}, file format ${format}, SQLite ${sqlite}, Node ${process.versions.node}.`;
+  const text = `Coppice ${VERSION}, file format ${MIGRATIONS.length}, SQLite ${sqlite}, Node ${process.versions.node}.`;
   const [major = 0, minor = 0] = sqlite.split(".").map(Number);
   const [testedMajor, testedMinor] = SQLITE_TESTED;
   if (major < testedMajor || (major === testedMajor && minor <= testedMinor)) return ok("versions", text);
@@ -67,7 +67,11 @@ function integrityFinding(repositories: Repositories): Finding {
   const faults = scrubWhole(repositories).flatMap((fault) => fault.split("\n").filter((line) => !isOfPages(line)));
   if (faults.every(isOfFullText)) return ok("integrity", "Every page and every row can be read.");
   const text = `The file is damaged: ${faults.slice(0, FAULTS_MAX).join("; ")}.`;
-  return problem("integrity", text, "Save what can be read with `coppice export`, then restore a backup.");
+  return problem(
+    "integrity",
+    text,
+    "Save what can be read with `coppice export`, then restore a backup: `coppice restore FILE`.",
+  );
 }
 
 function unreadFinding(fileBytes: number): Finding {

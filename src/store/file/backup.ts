@@ -4,9 +4,10 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { DamageError } from "../../core/damage.ts";
 import { StoreError } from "../../core/errors.ts";
-import { flushToDisk, lookAt } from "../../core/files.ts";
+import { flushFolder, flushToDisk, lookAt } from "../../core/files.ts";
 import { isCode } from "./connect.ts";
 import { openDatabase, type StoreDatabase, storeErrorOf } from "./open.ts";
+import { giveSerial } from "./serial.ts";
 
 /** Pages copied in one turn of the event loop: 1 MB, about 3 ms. */
 const PAGES_PER_TURN = 256;
@@ -49,9 +50,23 @@ export async function backupStore(
   { overwrite = false, onProgress }: BackupOptions,
   signal: AbortSignal,
 ): Promise<BackupReport> {
-  database.assertOpen();
   const target = resolve(path);
+  const move = (copy: string): void => {
+    checkTarget(target, database.path, overwrite); // again: the copy took time
+    moveIntoPlace(copy, target, overwrite);
+  };
   checkTarget(target, database.path, overwrite);
+  return copyTo(database, target, { onProgress, move }, signal);
+}
+
+/** Makes a checked copy in a folder beside the target, and lets `move` put it in its place. */
+export async function copyTo(
+  database: StoreDatabase,
+  target: string,
+  { onProgress, move }: { onProgress: BackupOptions["onProgress"] | undefined; move: (copy: string) => void },
+  signal: AbortSignal,
+): Promise<BackupReport> {
+  database.assertOpen();
   const folder = inFileSystem(target, () => mkdtempSync(join(dirname(target), ".coppice-backup-")));
   try {
     const copy = join(folder, "copy.db");
@@ -70,8 +85,7 @@ export async function backupStore(
       flushToDisk(copy);
       return statSync(copy).size;
     });
-    checkTarget(target, database.path, overwrite); // again: the copy took time
-    inFileSystem(target, () => moveIntoPlace(copy, target, overwrite));
+    inFileSystem(target, () => move(copy));
     const { sessions = 0, messages = 0 } = source.rowCounts;
     const logPosition = source.lastIds.unions ?? 0;
     return { path: target, byteLength, sessionCount: sessions, messageCount: messages, logPosition };
@@ -142,6 +156,7 @@ async function checkCopy(copy: string, source: Inventory, target: string, breath
   try {
     // In WAL mode, a reader would need two files beside the copy.
     client.pragma("journal_mode = DELETE");
+    giveSerial(client);
     for (const table of Object.keys(source.rowCounts)) {
       await nextTurn();
       breathe();
@@ -192,7 +207,7 @@ function moveIntoPlace(copy: string, target: string, overwrite: boolean): void {
       renameSync(copy, target);
     }
   }
-  if (process.platform !== "win32") flushToDisk(dirname(target)); // Windows cannot open folders
+  flushFolder(dirname(target));
 }
 
 /** Failures of the target's disk become `FILE_NOT_USABLE`. */

@@ -3,6 +3,7 @@ import { checkDriver } from "../../core/driver.ts";
 import { StoreError } from "../../core/errors.ts";
 import { APPLICATION_ID } from "./application-id.ts";
 import { type Connection, connect, prepareFile } from "./connect.ts";
+import { refuseForeignLog } from "./foreign-log.ts";
 import { migrate } from "./migrate.ts";
 import { refuseLinkedName } from "./one-name.ts";
 
@@ -13,6 +14,7 @@ import { refuseLinkedName } from "./one-name.ts";
  */
 export function openToRead(file: string, busyTimeoutMs: number): Connection {
   admitPath(file, true);
+  refuseForeignLog(file);
   const connection = connect(file, { readonly: true, busyTimeoutMs });
   const { client } = connection;
   try {

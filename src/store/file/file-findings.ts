@@ -2,6 +2,7 @@ import { accessSync, constants, readFileSync, realpathSync, statfsSync, statSync
 import { basename, dirname } from "node:path";
 import { byteLengthOf, lookAt } from "../../core/files.ts";
 import { advice, type Finding, ok, problem, quoted } from "./finding.ts";
+import { logFault } from "./foreign-log.ts";
 import { type LockHolders, lockHolders } from "./lock-holders.ts";
 import { nameFault } from "./one-name.ts";
 
@@ -130,6 +131,8 @@ export function networkFinding(type: number): Finding | undefined {
 }
 
 function walFinding(path: string, walBytes: number, isOpen: boolean): Finding {
+  const fault = logFault(path);
+  if (fault !== undefined) return problem("write-ahead-log", `Cannot use ${path}: ${fault.reason}.`, fault.fix);
   if (walBytes > 0 && !isOpen) {
     const text = `A process ended without closing the store and left ${bytes(walBytes)} in ${path}-wal. Nothing is lost.`;
     const fix =
@@ -166,6 +169,11 @@ function processFinding(path: string, holders: LockHolders | undefined): Finding
   if (holders.open.length > 0)
     return ok("processes", `Also open in process ${holders.open.map(processName).join(", ")}.`);
   return ok("processes", "No other process has it open.");
+}
+
+/** The other processes that have a file open. None is known except on Linux. */
+export function processesThatUse(path: string): string[] {
+  return lockHolders(path)?.open.map(processName) ?? [];
 }
 
 /** The id of a process, with its program and what it runs where the system says that. */

@@ -19,8 +19,8 @@ export interface LockHolders {
   writing: number | undefined;
 }
 
-/** Returns the other processes that have a file open, according to its locks. Undefined except on Linux. */
-export function lockHolders(path: string): LockHolders | undefined {
+/** Returns the processes that have a file open, except the given one, according to its locks. Undefined except on Linux. */
+export function lockHolders(path: string, ownProcessId: number | undefined = process.pid): LockHolders | undefined {
   let locks: string;
   try {
     locks = readFileSync("/proc/locks", "utf8");
@@ -30,15 +30,21 @@ export function lockHolders(path: string): LockHolders | undefined {
   return holdersIn(
     locks,
     { database: lookAt(path)?.ino, sharedMemory: lookAt(`${realpathSync(path)}-shm`)?.ino },
-    process.pid,
+    ownProcessId,
   );
+}
+
+/** Returns true if a process, this one or another, uses a file and the log beside it. False if the system does not say. */
+export function isOpenWithLog(path: string): boolean {
+  const { open, elsewhere } = lockHolders(path, undefined) ?? { open: [], elsewhere: [] };
+  return open.length > elsewhere.length;
 }
 
 /** Reads `/proc/locks`. Devices are not compared, because `stat` reports another one on layered file systems. */
 export function holdersIn(
   locks: string,
   inodes: { database: number | undefined; sharedMemory: number | undefined },
-  ownProcessId: number,
+  ownProcessId: number | undefined,
 ): LockHolders {
   const open = new Set<number>();
   const here = new Set<number>();

@@ -4,6 +4,7 @@ import { assert } from "../../core/assert.ts";
 import { StoreError } from "../../core/errors.ts";
 import { once } from "../../core/once.ts";
 import { MIGRATIONS } from "./migrations.ts";
+import { giveSerial } from "./serial.ts";
 
 /** `drizzle-kit` reads this table. */
 const CREATE_APPLIED = `CREATE TABLE IF NOT EXISTS __drizzle_migrations (id INTEGER PRIMARY KEY, hash text NOT NULL, created_at numeric)`;
@@ -142,7 +143,7 @@ function applyMissing(
     throw new StoreError("STORE_CORRUPT", { path, reason: `${orphans.length} rows point to rows that do not exist` });
   }
   client.pragma(`application_id = ${applicationId}`);
-  client.pragma(`user_version = ${known.length}`);
+  if (appliedCount === 0) giveSerial(client);
   assert(checkApplied(client, path, known) === known.length, "every known migration is recorded");
 }
 

@@ -5,6 +5,7 @@ import { StoreError } from "../../core/errors.ts";
 import { byteLengthOf, lookAt } from "../../core/files.ts";
 import { firstLook, holdsLog, isCode } from "./connect.ts";
 import { quoted } from "./finding.ts";
+import { keptNameCount } from "./kept-files.ts";
 
 // SQLite keeps the log and the shared memory beside the name by which a file is opened. Processes that use different names of
 // one file do not see each other's logs, and each writes over what the others have written.
@@ -21,7 +22,8 @@ const LOOK_MS = 5;
 
 /** Returns why a file has more than one name; undefined if it has one, or if the system does not say. */
 export function nameFault(file: string): NameFault | undefined {
-  const nameCount = lookAt(file)?.nlink ?? 1;
+  const found = lookAt(file);
+  const nameCount = found === undefined ? 1 : found.nlink - keptNameCount(realpathSync(file), found);
   if (nameCount > 1) {
     return {
       reason: `it has ${nameCount} names (hard links), and each name would have a write-ahead log of its own`,

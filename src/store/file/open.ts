@@ -10,8 +10,10 @@ import { RowCheck, SEALED } from "../sql/row-check.ts";
 import { type StatementTag, statementTag } from "../sql/statement.ts";
 import { type Connection, connect, holdsLog, isCode } from "./connect.ts";
 import { admit, admitPath, openToRead, refuseForeign } from "./door.ts";
+import { refuseForeignLog } from "./foreign-log.ts";
 import { integrityFaults } from "./integrity-faults.ts";
 import { refuseSecondName } from "./one-name.ts";
+import { countSerial } from "./serial.ts";
 
 export interface OpenDatabaseOptions {
   readonly: boolean;
@@ -62,6 +64,8 @@ export class StoreDatabase {
   /** What `changeCount` returned after the last scrub. */
   changesAtScrub = 0;
   #hasBegun = false;
+  /** True if this connection has counted up the serial of the file. */
+  #hasCounted = false;
   #rollbackCount = 0;
   /** True while a caller's work runs in `atomically`. */
   #isAtomic = false;
@@ -83,7 +87,7 @@ export class StoreDatabase {
     this.#transaction = client.transaction((run: () => unknown) => run());
     this.#writeTransaction = client.transaction((change: () => unknown) => {
       this.#hasBegun = true;
-      const result = change();
+      const result = this.#hasCounted ? change() : this.#firstChange(change);
       this.assertInPlace(); // 1.5 µs. SQLite would write to a deleted or replaced file, too
       return result;
     });
@@ -108,8 +112,19 @@ export class StoreDatabase {
       return this.guard(() => this.#patiently(() => this.#writeTransaction.immediate(change) as T));
     } catch (error) {
       this.#rollbackCount += 1;
+      this.#hasCounted = false;
       throw error;
     }
+  }
+
+  #firstChange<T>(change: () => T): T {
+    const changesBefore = this.changeCount();
+    const result = change();
+    if (this.changeCount() > changesBefore) {
+      countSerial(this.client);
+      this.#hasCounted = true;
+    }
+    return result;
   }
 
   /**
@@ -390,7 +405,7 @@ export function openDatabase(path: string, options: OpenDatabaseOptions): StoreD
 }
 
 function openToWrite(file: string, options: OpenDatabaseOptions): Connection {
-  if (holdsLog(file)) refuseForeignLog(file, options.busyTimeoutMs);
+  if (holdsLog(file)) lookAsReader(file, options.busyTimeoutMs);
   const connection = connect(file, options);
   const { client } = connection;
   try {
@@ -408,7 +423,8 @@ function openToWrite(file: string, options: OpenDatabaseOptions): Connection {
 }
 
 /** When a writer closes a file, SQLite writes any log beside it into it. So a reader checks the file first. */
-function refuseForeignLog(file: string, busyTimeoutMs: number): void {
+function lookAsReader(file: string, busyTimeoutMs: number): void {
+  refuseForeignLog(file);
   const { client } = connect(file, { readonly: true, busyTimeoutMs });
   try {
     refuseForeign(client, file);

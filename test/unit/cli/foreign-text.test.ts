@@ -100,6 +100,7 @@ const TYPED: Record<string, (session: string, file: string, folder: string) => s
   export: (session) => [[], [session], [session, "--rows"]],
   doctor: () => [[]],
   verify: () => [[]],
+  restore: (_, __, folder) => [[join(folder, `none${HOSTILE}.db`)]],
   backup: (_, __, folder) => [[join(folder, `copy${HOSTILE}.db`)], [join(folder, `none${HOSTILE}`, "copy.db")]],
   reembed: () => [[HOSTILE]],
   projects: () => [[], [HOSTILE]],
