@@ -106,7 +106,7 @@ export const SECRET_RULES: readonly SecretRule[] = [
   rule(
     "jwt",
     marked("eyJ", /[\w-]{14}/y),
-    /\b(?<!-)eyJ[a-zA-Z0-9_-]{14,}\.eyJ?[a-zA-Z0-9/\\_-]{17,}\.[a-zA-Z0-9/\\_-]{10,}={0,2}/,
+    /\b(?<![-_])eyJ[a-zA-Z0-9_-]{14,}\.eyJ?[a-zA-Z0-9/\\_-]{17,}\.[a-zA-Z0-9/\\_-]{10,}={0,2}/,
     3,
   ),
   rule("langsmith-key", "lsv2_", /\blsv2_(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{10}\b/),

@@ -2,9 +2,12 @@
 const PLACEHOLDER =
   /example|placeholder|redacted|your[_-]|change_?-?me|dummy|xxxx|0{12}|\.\.\.|^(?:password|secret|passwd|postgres|mysql|admin)\d*$/i;
 
-/** A value that tests and documentation make up: only such words and numbers. */
+/**
+ * A value that tests and documentation make up: only such words and numbers. The group in the lookahead is taken once and not tried again,
+ * because the ways to divide a long row of digits into numbers cannot be counted.
+ */
 const MADE_UP =
-  /^(?:(?:test(?:ing)?|fake|mock|sample|demo|temp|default|wrong|correct|(?:in)?valid|bad|good|new|old|my|some|the|abcd?e?f?|foo|bar|baz|qux|user(?:name)?|admin|root|local|dev|pass(?:word|wd)?|pw|secret|token|bearer|api|key|auth|access|refresh|session|bot|app|value|string|letmein|qwerty|super|strong|secure|hunter|p[a@]ssw[o0]rd|\d{1,10})[-_.! ]?)+$/i;
+  /^(?:(?=((?:p[a@]ssw[o0]rd|test(?:ing)?|fake|mock|sample|demo|temp|default|wrong|correct|(?:in)?valid|bad|good|new|old|my|some|the|abcd?e?f?|foo|bar|baz|qux|user(?:name)?|admin|root|local|dev|pass(?:word|wd)?|pw|secret|token|bearer|api|key|auth|access|refresh|session|bot|app|value|string|letmein|qwerty|super|strong|secure|hunter|\d{1,10})[-_.! ]?))\1)+$/i;
 
 /** A value that a program gives, not a person: a name, a call, a path, a number, or words of plain language. */
 const NO_VALUE =
@@ -30,19 +33,28 @@ export function isLiteral(value: string): boolean {
 /** Returns true if a value looks random: no name, no version and no words with numbers look like it. */
 export function isRandom(value: string): boolean {
   if (value.length < RANDOM_CHARS_MIN || UUID.test(value)) return false;
-  const changes = value.match(/(?<=[a-zA-Z])(?=\d)|(?<=\d)(?=[a-zA-Z])/g)?.length ?? 0;
-  return changes >= RANDOM_CHANGES_MIN && entropyOf(value) >= 3;
+  let changes = 0;
+  for (const _ of value.matchAll(/(?<=[a-zA-Z])(?=\d)|(?<=\d)(?=[a-zA-Z])/g)) {
+    if (++changes === RANDOM_CHANGES_MIN) return entropyOf(value) >= 3;
+  }
+  return false;
 }
 
 export function isIdentifier(value: string): boolean {
   return IDENTIFIER.test(value);
 }
 
+const COUNTS = new Uint32Array(2 ** 16);
+
 /** Returns the entropy of a text, in bits per character. */
 export function entropyOf(text: string): number {
-  const counts = new Map<string, number>();
-  for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1);
+  for (let index = 0; index < text.length; index++) COUNTS[text.charCodeAt(index)]! += 1;
   let bits = 0;
-  for (const count of counts.values()) bits -= (count / text.length) * Math.log2(count / text.length);
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    const share = COUNTS[code]! / text.length;
+    if (share > 0) bits -= share * Math.log2(share);
+    COUNTS[code] = 0;
+  }
   return bits;
 }
