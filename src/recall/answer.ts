@@ -56,7 +56,7 @@ export function hitsOf(
   };
   const replaced = new Map<number, number>();
   const snippetOf = (id: number): string => reader.snippetOf(id).text;
-  const ordered = newestFirst(reader.loaded(ranking, limit), query.text, marked, snippetOf, replaced);
+  const ordered = newestFirst(reader.loaded(ranking, limit), query.text, marked, snippetOf, source, replaced);
   let matchCount = 0;
   const counted = function* () {
     for (const placed of ordered) {
