@@ -12,6 +12,9 @@ export const QUERY_WORDS_MAX = 16_384;
 /** The most phrases of a query. Words in later quotes are ordinary words. */
 const PHRASES_MAX = 16;
 
+/** A longer query without words is no name. */
+const SHORT_NAME_CHARS_MAX = 12;
+
 /** The weight of a word of `ASKING_WORDS`, relative to any other word. */
 const ASKING_WEIGHT = 0.55;
 
@@ -51,10 +54,10 @@ export function isQuotingQuestion({ text, phrases }: Query): boolean {
   return phrases.length > 0 && isQuestion(text) && !isQuotation(text);
 }
 
-/** Parses a query. Only pairs of double quotes are operators. @throws {StoreError} `QUERY_EMPTY` for a text of white space. */
+/** Parses a query. Only pairs of double quotes are operators; a short name without a word is a phrase. @throws {StoreError} `QUERY_EMPTY` for a text of white space. */
 export function parseQuery(text: string): Query {
   if (!/\S/.test(text)) throw new StoreError("QUERY_EMPTY", {});
-  const quoted = quotedIn(text);
+  const quoted = isShortName(text) ? [text.trim()] : quotedIn(text);
   const quotedStems = new Set(quoted.flatMap((phrase) => searchWords(phrase).map(searchStem)));
   const words = new Map<string, QueryWord>();
   for (const word of searchWords(contentOf(text))) {
@@ -66,17 +69,27 @@ export function parseQuery(text: string): Query {
   return { text, words: [...words.values()], phrases: quoted.map(phraseOf) };
 }
 
+/** Returns true for one name or sign that has no word of the index, such as `C++`, `Go` or `&&`. It is searched as it is written. */
+function isShortName(text: string): boolean {
+  const name = text.trim();
+  return name.length <= SHORT_NAME_CHARS_MAX && !/[\s"]/.test(name) && !hasSearchWords(name);
+}
+
+function hasSearchWords(text: string): boolean {
+  let isFound = false;
+  forEachSearchWord(text, () => {
+    isFound = true;
+  });
+  return isFound;
+}
+
 /** Returns the text without the words that only name a time, as in "last week", unless they are quoted or there are no others. */
 function contentOf(text: string): string {
   const content = text
     .split(/("[^"]*")/)
     .map((piece, index) => (index % 2 === 1 ? piece : withoutRelativeTimes(piece)))
     .join("");
-  let isEmpty = true;
-  forEachSearchWord(content, () => {
-    isEmpty = false;
-  });
-  return isEmpty ? text : content;
+  return hasSearchWords(content) ? content : text;
 }
 
 function quotedIn(text: string): string[] {
