@@ -49,7 +49,6 @@ export function hitsOf(
   const isUnlikely = ({ candidate, worth }: Placed): boolean =>
     worth < WORTH_MIN && !scores?.has(candidate.messageId) && !candidate.superseded;
   const isWanted = (placed: Placed): boolean => {
-    if (isFilling && count >= RECALL_LIMIT_DEFAULT && isUnlikely(placed)) return false;
     if (room !== undefined && !room.take([reader.excerptOf(placed.candidate.messageId)])) return false;
     count += 1;
     return true;
@@ -61,6 +60,7 @@ export function hitsOf(
   const counted = function* () {
     for (const placed of ordered) {
       matchCount += 1;
+      if (isFilling && count >= RECALL_LIMIT_DEFAULT && isUnlikely(placed)) return;
       yield placed;
     }
   };
