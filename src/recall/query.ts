@@ -47,6 +47,8 @@ export interface QueryWord {
   isQuoted: boolean;
   /** The word that was typed, if no message has it and this one is searched instead. */
   typed?: string;
+  /** The stem of the name that it is a piece of, such as `github` of `hub`, unless it was typed alone, too. */
+  pieceOf?: string;
 }
 
 /** Returns true if a question has quotes, such as a question about a title. Its answer need not have the title. */
@@ -60,13 +62,41 @@ export function parseQuery(text: string): Query {
   const quoted = isShortName(text) ? [text.trim()] : quotedIn(text);
   const quotedStems = new Set(quoted.flatMap((phrase) => searchWords(phrase).map(searchStem)));
   const words = new Map<string, QueryWord>();
-  for (const word of searchWords(contentOf(text))) {
+  const content = contentOf(text);
+  const names = pieceNames(content);
+  for (const word of searchWords(content)) {
     const stem = searchStem(word);
     const known = words.get(stem);
+    const pieceOf = names.get(stem);
     if (known !== undefined) known.count += 1;
-    else if (words.size < QUERY_WORDS_MAX) words.set(stem, { word, stem, count: 1, isQuoted: quotedStems.has(stem) });
+    else if (words.size < QUERY_WORDS_MAX) {
+      words.set(stem, {
+        word,
+        stem,
+        count: 1,
+        isQuoted: quotedStems.has(stem),
+        ...(pieceOf !== undefined && { pieceOf }),
+      });
+    }
   }
   return { text, words: [...words.values()], phrases: quoted.map(phraseOf) };
+}
+
+/** Returns the stem of the name for each piece of one. The base name of a path is a piece of the path, and has pieces itself. */
+function pieceNames(text: string): Map<string, string> {
+  const names = new Map<string, string>();
+  const alone = new Set<string>();
+  let [name, isNamed] = ["", false];
+  forEachSearchWord(text, (word, kind) => {
+    const stem = searchStem(word);
+    const isPiece = kind === "piece" || (kind === "whole" && isNamed);
+    if (isPiece && stem !== name && !names.has(stem)) names.set(stem, name);
+    else if (!isPiece) alone.add(stem);
+    if (kind === "whole") name = stem;
+    isNamed = kind === "whole";
+  });
+  for (const stem of alone) names.delete(stem);
+  return names;
 }
 
 /** Returns true for one name or sign that has no word of the index, such as `C++`, `Go` or `&&`. It is searched as it is written. */
