@@ -5,7 +5,7 @@ import { type Example, fitWeights, scoreOf } from "../../src/recall/listwise.ts"
 import { parseQuery } from "../../src/recall/query.ts";
 import { queryVector } from "../../src/recall/query-vector.ts";
 import { nominate } from "../../src/recall/search.ts";
-import { WORK_FEATURES, workFeatures } from "../../src/recall/work.ts";
+import { FITTED_SHARE, WORK_FEATURES, wordsOfWork, workFeatures } from "../../src/recall/work.ts";
 import { dot } from "../../src/vector/vector.ts";
 import { type AskedOfWork, codingFigures, readCoding, storeCoding } from "../eval/coding.ts";
 import { inFolder } from "../eval/folder.ts";
@@ -21,11 +21,8 @@ const OTHERS = 40;
 /** The most candidates of a question, as in recall. */
 const LIMIT = 500;
 
-/**
- * What each weight belongs to: the features, and the cosine of the default embedder. The last one is the logarithm of the odds of an
- * answer for each 1 of its score.
- */
-export const WEIGHED = [...WORK_FEATURES, "similarity", "odds"] as const;
+/** What each weight belongs to: the features, and the cosine of the default embedder. */
+export const WEIGHED = [...WORK_FEATURES, "similarity"] as const;
 
 /** The first weight is the unit of the others. */
 const PRECISION = 3;
@@ -34,6 +31,8 @@ const PRECISION = 3;
 interface WorkQuestion {
   asked: AskedOfWork;
   found: { id: string; sessionId: string }[];
+  /** The score of each message by its own words. */
+  own: number[];
   rows: Float64Array[];
 }
 
@@ -52,12 +51,13 @@ export async function readWorkQuestions(dataFolder: string): Promise<WorkQuestio
       for (const question of asked) {
         const query = { ...parseQuery(question.text), phrases: [] };
         const scope = { project: corpus.project };
-        const { candidates, weights } = nominate({ source, clock: () => 0 }, query, undefined, scope, LIMIT);
+        const { candidates, weights, terms } = nominate({ source, clock: () => 0 }, query, undefined, scope, LIMIT);
         const ids = candidates.map(({ messageId }) => messageId);
         const vector = queryVector({ repositories, embedder: hashingEmbedder }, question.text, undefined)!;
         const embeddings = source.embeddings(ids, vector.embedderId);
         const texts = source.textsOf(ids);
-        const features = workFeatures(candidates, weights);
+        const words = wordsOfWork(candidates, weights, terms);
+        const features = workFeatures(candidates, words);
         const seen = new Set<string>();
         const first = ids
           .map((_, at) => at)
@@ -68,6 +68,7 @@ export async function readWorkQuestions(dataFolder: string): Promise<WorkQuestio
         questions.push({
           asked: question,
           found: first.map((at) => ({ id: names.get(ids[at]!)!, sessionId: candidates[at]!.sessionId })),
+          own: first.map((at) => words.scores[at]!),
           rows: first.map((at) => {
             const embedding = embeddings.get(ids[at]!);
             return Float64Array.of(...features[at]!, embedding === undefined ? 0 : dot(embedding, vector.embedding));
@@ -83,7 +84,7 @@ export async function readWorkQuestions(dataFolder: string): Promise<WorkQuestio
 export function fitWork(questions: readonly WorkQuestion[]): number[] {
   const answered = questions.filter(({ asked, found }) => found.some(({ id }) => asked.gold.has(id)));
   const [unit, ...others] = fitWeights(answered.map(exampleOf), PENALTY, "any");
-  return [1, ...others.map((weight) => Number((weight / unit!).toFixed(PRECISION))), unit!];
+  return [1, ...others.map((weight) => Number((weight / unit!).toFixed(PRECISION)))];
 }
 
 /** Ranks each question with weights that were fitted to the questions about other sessions. Resumed sessions are one. */
@@ -92,12 +93,12 @@ export function leaveSessionsOut(
   others: readonly WorkQuestion[],
 ): Record<string, number> {
   const fitted = new Map<string, number[]>();
-  const ranked = questions.map(({ asked, found, rows }) => {
+  const ranked = questions.map(({ asked, found, own, rows }) => {
     const conversation = conversationOf(asked.sid);
     const weights =
       fitted.get(conversation) ?? fitWork(others.filter((other) => conversationOf(other.asked.sid) !== conversation));
     fitted.set(conversation, weights);
-    const scores = rows.map((row) => scoreOf(row, Float64Array.from(weights)));
+    const scores = rows.map((row, at) => own[at]! + FITTED_SHARE * scoreOf(row, Float64Array.from(weights)));
     const order = found.map((_, at) => at).sort((left, right) => scores[right]! - scores[left]! || right - left);
     return order.map((at) => found[at]!);
   });

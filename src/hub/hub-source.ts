@@ -102,6 +102,7 @@ export class HubSource implements Source {
   readonly #words = new Map<string, WordEntry | undefined>();
   readonly #postings = new Map<string, readonly Posting[]>();
   readonly #entries = new Map<number, Entry>();
+  readonly #places = new Map<number, number>();
   /** Undefined for messages without a vector. */
   readonly #embeddings = new Map<number, Float32Array | undefined>();
   readonly #missingBuckets = new Map<string, BucketKey>();
@@ -315,6 +316,11 @@ export class HubSource implements Source {
     });
   }
 
+  /** A place of the hub has the sessions of one project. */
+  areOfOneProject(sessionId: string, otherId: string): boolean {
+    return this.#places.get(Number(sessionId)) === this.#places.get(Number(otherId));
+  }
+
   counterparts(messageId: number, sessionId: string): number[] {
     return this.#at(Number(sessionId), this.#entries.get(messageId)!.message.seq, 0);
   }
@@ -482,6 +488,7 @@ export class HubSource implements Source {
   }
 
   #idOf(entry: Entry): number {
+    this.#places.set(entry.message.sessionNo, entry.loaded.place);
     for (let id = entry.message.messageId; ; id += SAME_ID_STEP) {
       const known = this.#entries.get(id);
       if (known === undefined) this.#entries.set(id, entry);

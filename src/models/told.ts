@@ -163,6 +163,11 @@ function sentencesIn(prose: string, by: "user" | "agent"): Sentence[] {
   return found;
 }
 
+/** Returns true for an announcement of an agent ("Perfect! Now let me run the tests"), and for a notice of its program in a user's message. */
+export function saysNothing(by: "user" | "agent", text: string): boolean {
+  return by === "user" ? text.replace(HARNESS, "").trim() === "" : NARRATION.test(text.trimStart().replace(FILLER, ""));
+}
+
 /** Splits a sentence that would be cut into its clauses, of which each tells something of its own. */
 function clauses({ text, kind }: ProseSentence): ProseSentence[] {
   if (kind === "code" || text.length <= CHARS_MAX) return [{ text, kind }];

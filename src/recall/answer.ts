@@ -49,18 +49,18 @@ export function hitsOf(
   const isUnlikely = ({ candidate, worth }: Placed): boolean =>
     worth < WORTH_MIN && !scores?.has(candidate.messageId) && !candidate.superseded;
   const isWanted = (placed: Placed): boolean => {
-    if (isFilling && count >= RECALL_LIMIT_DEFAULT && isUnlikely(placed)) return false;
     if (room !== undefined && !room.take([reader.excerptOf(placed.candidate.messageId)])) return false;
     count += 1;
     return true;
   };
   const replaced = new Map<number, number>();
   const snippetOf = (id: number): string => reader.snippetOf(id).text;
-  const ordered = newestFirst(reader.loaded(ranking, limit), query.text, marked, snippetOf, replaced);
+  const ordered = newestFirst(reader.loaded(ranking, limit), query.text, marked, snippetOf, source, replaced);
   let matchCount = 0;
   const counted = function* () {
     for (const placed of ordered) {
       matchCount += 1;
+      if (isFilling && count >= RECALL_LIMIT_DEFAULT && isUnlikely(placed)) return;
       yield placed;
     }
   };

@@ -10,6 +10,9 @@ const COPY_WORDS_MIN = 5;
 
 const COMPARED_CHARS = 4_000;
 
+/** A text that is longer by this factor says more than the other one. */
+const LENGTH_FACTOR_MAX = 2;
+
 /** These are no words of the index, but "step 3" is no copy of "step 4". */
 const SINGLE_DIGITS = /(?<![\p{L}\p{N}.,:])\p{N}(?![\p{L}\p{N}]|[.,:]\p{N})/gu;
 
@@ -31,19 +34,18 @@ export function foldCopies(
   source: Pick<Source, "areCopies">,
   isWanted: (ranked: Placed) => boolean = () => true,
 ): Folded[] {
-  const folded: (Folded & { words: ReadonlySet<string> })[] = [];
+  const folded: (Folded & { said: Said })[] = [];
   for (const ranked of ranking) {
-    const text = textOf(ranked.candidate.messageId).slice(0, COMPARED_CHARS);
-    const words = new Set([...searchWords(text), ...(text.match(SINGLE_DIGITS) ?? [])]);
     const { messageId, speaker } = ranked.candidate;
-    const isCopyOf = ({ ranked: { candidate }, words: others }: (typeof folded)[number]): boolean =>
+    const said = new Said(textOf(messageId));
+    const isCopyOf = ({ ranked: { candidate }, said: other }: (typeof folded)[number]): boolean =>
       candidate.speaker === speaker &&
-      (sharedBy(words, others) >= (hasSameWords(candidate, ranked.candidate) ? COPY_SHARE_MIN : 1) ||
-        (textOf(candidate.messageId) === textOf(messageId) && source.areCopies(candidate.messageId, messageId)));
+      (said.isNear(other, hasSameWords(candidate, ranked.candidate) ? COPY_SHARE_MIN : 1) ||
+        (said.text === other.text && source.areCopies(candidate.messageId, messageId)));
     const original = folded.find(isCopyOf);
     if (original !== undefined) original.copies.push(ranked);
     else if (folded.length === limit) break;
-    else if (isWanted(ranked)) folded.push({ ranked, copies: [], words });
+    else if (isWanted(ranked)) folded.push({ ranked, copies: [], said });
   }
   return folded.map(({ ranked, copies }) => ({ ranked, copies }));
 }
@@ -76,9 +78,39 @@ function hasSameWords({ wordScores }: Candidate, { wordScores: others }: Candida
   return wordScores.every((score, word) => score > 0 === others[word]! > 0);
 }
 
+/** A text and its distinct words, which are only read if they are compared. */
+class Said {
+  readonly text: string;
+  #words: ReadonlySet<string> | undefined;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  get #length(): number {
+    return Math.min(this.text.length, COMPARED_CHARS);
+  }
+
+  get words(): ReadonlySet<string> {
+    if (this.#words === undefined) {
+      const compared = this.text.slice(0, COMPARED_CHARS);
+      this.#words = new Set([...searchWords(compared), ...(compared.match(SINGLE_DIGITS) ?? [])]);
+    }
+    return this.#words;
+  }
+
+  /** Returns true if at least `shareMin` of the distinct words of both are in both. */
+  isNear(other: Said, shareMin: number): boolean {
+    if (this.text === other.text) return this.words.size >= COPY_WORDS_MIN;
+    const [short, long] = [this.#length, other.#length].sort((left, right) => left - right);
+    if (long! > LENGTH_FACTOR_MAX * short!) return false;
+    const [fewer, more] = this.words.size < other.words.size ? [this, other] : [other, this];
+    return sharedBy(fewer.words, more.words) >= shareMin;
+  }
+}
+
 /** Returns the share of their distinct words that two texts have in common; 0 if the texts cannot be copies. */
-function sharedBy(words: ReadonlySet<string>, others: ReadonlySet<string>): number {
-  const [fewer, more] = words.size < others.size ? [words, others] : [others, words];
+function sharedBy(fewer: ReadonlySet<string>, more: ReadonlySet<string>): number {
   if (fewer.size < COPY_WORDS_MIN || fewer.size < COPY_SHARE_MIN * more.size) return 0;
   // The most words of the smaller text that the larger text may lack. Most pairs exceed it within a few words.
   let missing = fewer.size - (COPY_SHARE_MIN * (fewer.size + more.size)) / (1 + COPY_SHARE_MIN);

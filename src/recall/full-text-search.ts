@@ -11,7 +11,7 @@ export const CORRECTED_WEIGHT = 0.5;
 
 interface TextSearch {
   /** The searched words, in the order of each hit's `scores`. */
-  terms: { stem: string; weight: number; typed?: string }[];
+  terms: { stem: string; weight: number; typed?: string; pieceOf?: string }[];
   /** The words that no message has, without those that were corrected. */
   unknown: readonly QueryTerm[];
   /** The weight of a word that no message has. */
@@ -49,10 +49,11 @@ export function searchFullText(source: Source, query: Query, scope: SearchScope,
   const postings = terms.map(({ postings }) => postings);
   const hits = bestInScope(source, bestHits(postings, weights, 2 * limit), scope, limit);
   return {
-    terms: terms.map(({ term: { stem, typed } }, index) => ({
+    terms: terms.map(({ term: { stem, typed, pieceOf } }, index) => ({
       stem,
       weight: weights[index]!,
       ...(typed !== undefined && { typed }),
+      ...(pieceOf !== undefined && { pieceOf }),
     })),
     unknown: lookup.terms.filter(({ messageCount }) => messageCount === 0),
     unknownWeight: idfOf(0, messageCount),

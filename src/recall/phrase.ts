@@ -6,6 +6,10 @@ const NARROWING_MAX = 12;
 /** The most extra words in the index between two words of a phrase. A path, for example, is indexed before its pieces. */
 const BETWEEN_MAX = 10;
 
+/** Most words have one of these letters, with or without a sign, as in `C++`. */
+const SHORT_NAME = /^[a-z]{1,2}[^\p{L}\p{N}\s]{0,2}$/u;
+const IN_WORD = /[\p{L}\p{N}_]/u;
+
 const NOT_ASCII = /[^\x00-\x7f]/;
 
 /** A text in double quotes. A hit must hold it letter by letter. */
@@ -49,10 +53,16 @@ export function holdsPhrases(text: string, phrases: readonly Phrase[]): boolean 
   return phrases.every((phrase) => holds(named, compared, phrase));
 }
 
-/** Returns true if a text holds every phrase letter by letter, also within words. */
+/** Returns true if a text holds every phrase letter by letter, also within words. A name such as `R` must not be within a word. */
 export function holdsLetters(text: string, phrases: readonly Phrase[]): boolean {
   const compared = asCompared(text);
-  return phrases.every((phrase) => compared.includes(phrase.compared));
+  return phrases.every(({ compared: phrase }) => {
+    if (!SHORT_NAME.test(phrase)) return compared.includes(phrase);
+    for (let at = compared.indexOf(phrase); at >= 0; at = compared.indexOf(phrase, at + 1)) {
+      if (!IN_WORD.test(compared.charAt(at - 1)) && !IN_WORD.test(compared.charAt(at + phrase.length))) return true;
+    }
+    return false;
+  });
 }
 
 export function asCompared(text: string): string {

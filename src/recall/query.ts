@@ -12,6 +12,9 @@ export const QUERY_WORDS_MAX = 16_384;
 /** The most phrases of a query. Words in later quotes are ordinary words. */
 const PHRASES_MAX = 16;
 
+/** A longer query without words is no name. */
+const SHORT_NAME_CHARS_MAX = 12;
+
 /** The weight of a word of `ASKING_WORDS`, relative to any other word. */
 const ASKING_WEIGHT = 0.55;
 
@@ -44,6 +47,8 @@ export interface QueryWord {
   isQuoted: boolean;
   /** The word that was typed, if no message has it and this one is searched instead. */
   typed?: string;
+  /** The stem of the name that it is a piece of, such as `github` of `hub`, unless it was typed alone, too. */
+  pieceOf?: string;
 }
 
 /** Returns true if a question has quotes, such as a question about a title. Its answer need not have the title. */
@@ -51,19 +56,61 @@ export function isQuotingQuestion({ text, phrases }: Query): boolean {
   return phrases.length > 0 && isQuestion(text) && !isQuotation(text);
 }
 
-/** Parses a query. Only pairs of double quotes are operators. @throws {StoreError} `QUERY_EMPTY` for a text of white space. */
+/** Parses a query. Only pairs of double quotes are operators; a short name without a word is a phrase. @throws {StoreError} `QUERY_EMPTY` for a text of white space. */
 export function parseQuery(text: string): Query {
   if (!/\S/.test(text)) throw new StoreError("QUERY_EMPTY", {});
-  const quoted = quotedIn(text);
+  const quoted = isShortName(text) ? [text.trim()] : quotedIn(text);
   const quotedStems = new Set(quoted.flatMap((phrase) => searchWords(phrase).map(searchStem)));
   const words = new Map<string, QueryWord>();
-  for (const word of searchWords(contentOf(text))) {
+  const content = contentOf(text);
+  const names = pieceNames(content);
+  for (const word of searchWords(content)) {
     const stem = searchStem(word);
     const known = words.get(stem);
+    const pieceOf = names.get(stem);
     if (known !== undefined) known.count += 1;
-    else if (words.size < QUERY_WORDS_MAX) words.set(stem, { word, stem, count: 1, isQuoted: quotedStems.has(stem) });
+    else if (words.size < QUERY_WORDS_MAX) {
+      words.set(stem, {
+        word,
+        stem,
+        count: 1,
+        isQuoted: quotedStems.has(stem),
+        ...(pieceOf !== undefined && { pieceOf }),
+      });
+    }
   }
   return { text, words: [...words.values()], phrases: quoted.map(phraseOf) };
+}
+
+/** Returns the stem of the name for each piece of one. The base name of a path is a piece of the path, and has pieces itself. */
+function pieceNames(text: string): Map<string, string> {
+  const names = new Map<string, string>();
+  const alone = new Set<string>();
+  let [name, isNamed] = ["", false];
+  forEachSearchWord(text, (word, kind) => {
+    const stem = searchStem(word);
+    const isPiece = kind === "piece" || (kind === "whole" && isNamed);
+    if (isPiece && stem !== name && !names.has(stem)) names.set(stem, name);
+    else if (!isPiece) alone.add(stem);
+    if (kind === "whole") name = stem;
+    isNamed = kind === "whole";
+  });
+  for (const stem of alone) names.delete(stem);
+  return names;
+}
+
+/** Returns true for one name or sign that has no word of the index, such as `C++`, `Go` or `&&`. It is searched as it is written. */
+function isShortName(text: string): boolean {
+  const name = text.trim();
+  return name.length <= SHORT_NAME_CHARS_MAX && !/[\s"]/.test(name) && !hasSearchWords(name);
+}
+
+function hasSearchWords(text: string): boolean {
+  let isFound = false;
+  forEachSearchWord(text, () => {
+    isFound = true;
+  });
+  return isFound;
 }
 
 /** Returns the text without the words that only name a time, as in "last week", unless they are quoted or there are no others. */
@@ -72,11 +119,7 @@ function contentOf(text: string): string {
     .split(/("[^"]*")/)
     .map((piece, index) => (index % 2 === 1 ? piece : withoutRelativeTimes(piece)))
     .join("");
-  let isEmpty = true;
-  forEachSearchWord(content, () => {
-    isEmpty = false;
-  });
-  return isEmpty ? text : content;
+  return hasSearchWords(content) ? content : text;
 }
 
 function quotedIn(text: string): string[] {

@@ -29,8 +29,7 @@ import {
 } from "./ranking.ts";
 import type { Source } from "./source.ts";
 import type { VectorSource } from "./vector-source.ts";
-import { isWork, rankWork } from "./work.ts";
-import { WORK_WEIGHTS } from "./work-weights.ts";
+import { isWork, raiseForWork, rankWork, WORK_ODDS, WORK_VECTOR_WEIGHT, wordsOfWork } from "./work.ts";
 
 /** At most RANKED_MAX messages are ranked for their words. The neighbors of the first SURROUNDED_MAX are ranked too. */
 const RANKED_MAX = 500;
@@ -100,16 +99,18 @@ export function search(
   const textsOf = (ids: readonly number[]): Map<number, string> => source.textsOf(ids);
   const isOfWork = isWork(candidates);
   const ranked = (): Ranked[] => {
-    const rank = isOfWork ? rankWork : rankCandidates;
-    return raiseNumbered(rank(candidates, weights), query.text, terms.length, textsOf);
+    const byWords = isOfWork
+      ? raiseForWork(rankWork(candidates, wordsOfWork(candidates, weights, terms)), query.text, textsOf)
+      : rankCandidates(candidates, weights);
+    return raiseNumbered(byWords, query.text, terms.length, textsOf);
   };
   const all = people.length === candidates.length ? [] : raiseForQuestion(ranked(), query.text, textsOf);
   const rankings: Rankings = {
     all,
     ofPeople,
     people: new Set(people),
-    vectorWeight: isOfWork ? WORK_WEIGHTS.similarity : VECTOR_WEIGHT,
-    odds: isOfWork ? WORK_WEIGHTS.odds : ODDS,
+    vectorWeight: isOfWork ? WORK_VECTOR_WEIGHT : VECTOR_WEIGHT,
+    odds: isOfWork ? WORK_ODDS : ODDS,
   };
   return {
     ranking: { [Symbol.iterator]: () => withVectors(ports, rankings, vector, scope)[Symbol.iterator]() },
@@ -119,7 +120,9 @@ export function search(
     // Words do not say what a semantic embedder has found, and hits have the phrases of a query.
     ...(messageVectors === undefined &&
       wanted > 0 &&
-      (query.phrases.length === 0 || phrasesMissing) && { confidence: confidenceOf(candidates, weights, wanted) }),
+      (query.phrases.length === 0 || phrasesMissing) && {
+        confidence: confidenceOf(candidates, weights, wanted),
+      }),
     ...(phrasesMissing && { phrasesMissing }),
   };
 }
@@ -141,7 +144,7 @@ function withTimesOfSessions(candidates: readonly Candidate[], times: readonly T
 interface Nominees {
   candidates: Candidate[];
   /** The searched words, and the weight of each. */
-  terms: readonly { stem: string; typed?: string }[];
+  terms: readonly { stem: string; typed?: string; pieceOf?: string }[];
   weights: number[];
   /** The words that no message has. */
   unknown: readonly { word: string }[];

@@ -30,6 +30,8 @@ export interface Source {
   embeddings(ids: readonly number[], embedderId: string): Map<number, Float32Array>;
   /** Returns true if one of two messages that say the same is a copy of the other, because its agent wrote it into two sessions. */
   areCopies(messageId: number, otherId: number): boolean;
+  /** Returns true if two sessions belong to one project, or both to none. */
+  areOfOneProject(sessionId: string, otherId: string): boolean;
   /** Returns the messages of a session that stand where a copy of a message would. */
   counterparts(messageId: number, sessionId: string): number[];
   /** Returns the handle of the cluster of a session's step; null before it has graduated. */

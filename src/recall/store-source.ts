@@ -38,7 +38,7 @@ const STEMS_MAX = 20_000;
  * The methods throw `STORE_CORRUPT` if the index is damaged; `verify({ rebuild: true })` repairs it.
  */
 export function storeSource(
-  { fullText, evidence, unions, origins, actions }: Repositories,
+  { fullText, evidence, unions, origins, actions, sessions }: Repositories,
   scope: SearchScope = {},
 ): Source {
   const asked = scope.sessionIds?.length === 1 ? scope.sessionIds[0] : undefined;
@@ -67,6 +67,9 @@ export function storeSource(
     textsOf: (ids) => evidence.textsOf(ids),
     embeddings: (ids, embedderId) => evidence.embeddings(ids, embedderId),
     areCopies: (messageId, otherId) => areCopies(originOf(messageId), originOf(otherId)),
+    areOfOneProject: (sessionId, otherId) => {
+      return sessionId === otherId || sessions.known(sessionId).project === sessions.known(otherId).project;
+    },
     counterparts: (messageId, sessionId) => origins.counterparts({ messageId, sessionId }),
     clusterOf: (sessionId, stepId) => {
       const root = unions.entered(sessionId, stepId)?.clusterRoot;

@@ -9,5 +9,4 @@ export const WORK_WEIGHTS = {
   shortAnswer: -0.329,
   shortPrompt: -1,
   similarity: 0.87,
-  odds: 7.681,
 };

@@ -29,6 +29,8 @@ test.each([
   ["an announcement", assistant("Now let me look where the staging region is set, instead of guessing.")],
   ["another matter", user("The release branch is now trunk.")],
   ["a repetition by the assistant", assistant("Noted: the staging region is eu-west-1, I keep that in mind.")],
+  ["another outcome of a test", assistant("The staging region test is now green, 12 of 12.")],
+  ["an agent that tells of its work", assistant("Git is working now in the staging region. Let me run it again.")],
   ["a person who talks", user("The staging region is now eu-north-1, I heard from the others.", { name: "Ada" })],
 ])("%s replaces nothing", async (_, newer) => {
   const store = storeOf(OLD, newer);
@@ -58,6 +60,25 @@ test("an agent that goes on with its work in a session replaces nothing there", 
   expect(await supersededIn()).toBe(0);
   store.session("later").append([user(OTHERS[2]!), at(1, 7_200_000)]);
   expect(await supersededIn()).toBe(1);
+});
+
+test("a later state of the same thing comes first, also if an assistant tells it", async () => {
+  const said = [
+    assistant("I checked: our beekeeping skill is not listed on the hub yet."),
+    assistant("Our beekeeping skill is now live on the hub, version 0.18."),
+  ];
+  const [first, second] = await storeOf(...said).recall("is our beekeeping skill listed on the hub");
+  expect([first!.text, second!.supersededBy]).toEqual([said[1]!.content, first!.messageId]);
+});
+
+test("what another project says replaces nothing", async () => {
+  const store = temporaryStore();
+  for (const [project, message] of [
+    ["one", OLD],
+    ["other", NOW],
+  ] as const)
+    store.session(project, { project }).append([user(OTHERS[0]!), message]);
+  for (const hit of await store.recall("What is the staging region?")) expect(hit).not.toHaveProperty("supersededBy");
 });
 
 test("of three, the last holds, and both others say so", async () => {

@@ -408,3 +408,16 @@ test.each([[["Here is the list.", "Here is the oven."]], [["Here is the oven.", 
     expect(first!.text).toBe("Here is the oven.");
   },
 );
+
+test.each([
+  ["C++", "We rewrote the parser in C++ last week"],
+  ["C#", "The C# client is old"],
+  ["Go", "The worker is written in Go"],
+  ["R", "Plots are made in R"],
+  ["\u{1f680}", "deploy \u{1f680} done"],
+  ["&&", "use if (a && b) here"],
+])("a query of one short name is searched as it is written: %s", async (name, text) => {
+  const store = temporaryStore();
+  store.session("s").append([user("The cat and the array are ready"), user(text)]);
+  expect((await store.recall(name)).map((hit) => hit.text)).toEqual([text]);
+});

@@ -37,20 +37,67 @@ describe("work with tools", () => {
   test("finds an answer by the words of the prompt that it answers", async () => {
     const hits = await asked("why did the retry of uploads run into a timeout");
     // The answer has none of the words "retry", "uploads" and "timeout".
-    expect(placeOf(hits, "same deadline")).toBeLessThan(2);
+    expect(placeOf(hits, "same deadline")).toBeLessThan(4);
+    const without = await asked("why did the retry of uploads run into a timeout", [
+      [user("Hello."), ...RETRY.slice(1)],
+    ]);
+    expect(without.find(({ text }) => text.includes("same deadline"))?.parts?.words ?? 0).toBe(0);
   });
 
-  test("prefers an answer to an announcement, and to what tools print", async () => {
+  test("prefers an answer to an announcement, which has more of the words", async () => {
     const hits = await asked("why does the retry of an upload run into the timeout");
-    const [answered, announced, printed] = ["same deadline", "Let me look", "src/upload/client.ts:41"].map((text) =>
-      placeOf(hits, text),
-    );
+    const [answered, announced] = ["same deadline", "Let me look"].map((text) => placeOf(hits, text));
     expect(answered).toBeGreaterThanOrEqual(0);
     expect(announced).toBeGreaterThan(answered!);
-    expect(printed).toBeGreaterThan(answered!);
   });
 
-  test("does not prefer a short line of the user", async () => {
+  test("counts results for a question about a value", async () => {
+    const sessions = [
+      [
+        user("The gateway of the office does not answer. Is it up at all?"),
+        ...runs("ss -ltnp | grep gateway", "LISTEN 0 4096 127.0.0.1:7431 users: gateway, pid 812"),
+      ],
+    ];
+    const gainOf = async (question: string): Promise<number> =>
+      (await asked(question, sessions)).find(({ text }) => text.includes("7431"))!.parts!.speaker;
+    expect(await gainOf("which port has the gateway")).toBeGreaterThan(await gainOf("why is there a gateway"));
+  });
+
+  test("gives what the user said to a question about that", async () => {
+    const said = "Please never rename the columns of the ledger, the accountants have queries of their own.";
+    const sessions = [
+      [
+        user(said),
+        ...runs("cat schema.sql", "create table ledger (columns, queries)"),
+        assistant("The columns of the ledger stay, and I will rename the view in front of it, so the queries go on."),
+      ],
+    ];
+    const [asking] = await asked("what did I say about renaming the columns of the ledger", sessions);
+    expect(asking!.text).toBe(said);
+    const gainOf = async (question: string): Promise<number> => (await asked(question, sessions))[0]!.parts!.speaker;
+    expect(await gainOf("what did I say about the ledger")).toBeGreaterThan(
+      await gainOf("what is it about the ledger"),
+    );
+  });
+
+  test("counts a name once, whatever pieces it has", async () => {
+    const sessions = [
+      [
+        user("Go on."),
+        ...runs("ls", "a"),
+        assistant("The mirror is on GitHub now, and nobody has looked at it since, not even for the pictures in it."),
+        assistant("The first push was rejected, because a file held a token. We took the file out of the commit."),
+      ],
+    ];
+    const hits = await asked("why was the first push to GitHub rejected", sessions);
+    expect(placeOf(hits, "The first push")).toBe(0);
+    const [byName, byPieces] = [await asked("GitHub", sessions), await asked("git hub", sessions)];
+    expect(byName[0]!.text).toContain("GitHub");
+    expect(byPieces[0]!.text).toContain("GitHub");
+    expect(byName[0]!.confidence).toBeGreaterThan(0.9);
+  });
+
+  test("does not prefer a notice in the user's name", async () => {
     const hits = await asked("why was the request of the user interrupted", [
       [
         user("[Request interrupted by user]"),
