@@ -19,6 +19,9 @@ const DATABASE_NAME = /\.(db|vscdb)$/;
 /** A session of opencode before its database. Its messages are in other files. */
 const SPREAD_NAME = /[\\/]storage[\\/]session[\\/][^\\/]+[\\/]ses_\w+\.json$/;
 
+/** The rest of such a session, and what opencode keeps beside it. The session is read with it. */
+const SPREAD_PART = /[\\/]storage[\\/](?:message|part|project|session_diff|session_share|todo)[\\/].*\.json$/;
+
 /** The steps in which file systems tell the time, at most, in milliseconds. */
 const TICK_MS = 20;
 
@@ -118,6 +121,11 @@ interface Visit {
 
 export function isPossibleName(name: string): boolean {
   return POSSIBLE_NAME.test(name);
+}
+
+/** Returns true for a file that is read with the session that it is a part of. */
+export function isPartOfSession(path: string): boolean {
+  return SPREAD_PART.test(path);
 }
 
 export function isTranscriptName(name: string): boolean {

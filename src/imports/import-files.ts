@@ -1,3 +1,4 @@
+import { extname } from "node:path";
 import * as z from "zod/mini";
 import { StoreError } from "../core/errors.ts";
 import { once } from "../core/once.ts";
@@ -12,7 +13,7 @@ import {
   text,
   trueOrFalse,
 } from "../core/schema.ts";
-import { newestFirst, walkFiles } from "../importers/files.ts";
+import { isPartOfSession, newestFirst, walkFiles } from "../importers/files.ts";
 import type { Importer, ImportFile } from "../importers/importer.ts";
 import type { FoundInFile } from "../session/moving/intake.ts";
 import { internalsOf } from "../session/opened-store.ts";
@@ -89,8 +90,8 @@ export interface ImportResult {
   valueCount: number;
   /** How many secrets and private texts in new messages were replaced by placeholders, by kind of secret or `private`. */
   replaced: Record<string, number>;
-  /** Files that were found in folders and passed over, because they are in no known format. */
-  passedOverCount: number;
+  /** How many files were found in folders and passed over, because they are in no known format, by the ending of their names. */
+  passedOver: Record<string, number>;
   /** Counts warnings, and files that could not be read to their end. */
   warningCount: number;
   /** See `Session.resolveDirty`. */
@@ -150,11 +151,17 @@ export async function importFound(
     forgottenCount: 0,
     excludedCount: 0,
     valueCount: 0,
-    passedOverCount: 0,
     warningCount: 0,
   };
   const noSummaries = { resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 };
-  const result: ImportResult = { files: [], sessionCount: 0, ...counts, replaced: {}, summaries: noSummaries };
+  const result: ImportResult = {
+    files: [],
+    sessionCount: 0,
+    ...counts,
+    replaced: {},
+    passedOver: {},
+    summaries: noSummaries,
+  };
   const found: ImportFile[] = [];
   for await (const file of walked) found.push(file);
   const files = newestFirst(found);
@@ -190,7 +197,7 @@ export async function importFound(
     done.doneCount += 1;
     done.doneBytes += file.byteLength ?? 0;
     if (file.isUncertain && report.format === null && report.error === null) {
-      result.passedOverCount += 1;
+      if (!isPartOfSession(file.path)) addCounts(result.passedOver, { [extname(file.path)]: 1 });
       continue;
     }
     result.files.push(report);

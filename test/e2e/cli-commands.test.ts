@@ -25,7 +25,7 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
   setup: { args: ["--dry-run"], keys: "changes next" },
   import: {
     args: [join(folder.path, "cli.jsonl")],
-    keys: "files sessionCount newCount knownCount forgottenCount excludedCount valueCount replaced passedOverCount isDryRun warningCount summaries",
+    keys: "files sessionCount newCount knownCount forgottenCount excludedCount valueCount replaced passedOver isDryRun warningCount summaries",
   },
   mcp: null,
   view: null,

@@ -38,7 +38,7 @@ export const importCommand: Command<ImportFlags> = {
     "`-` is standard input. If a file was imported before, only its new messages are added. A file that has not changed is not read. A line that cannot be read is reported, and all others " +
     "are imported. What looks like a key, a token or a password, or stands between <private> and </private>, is replaced by a " +
     "placeholder. `coppice projects exclude` leaves out folders and projects for good. `coppice watch --once` finds the folders of your agents by itself. " +
-    "--rows takes files of `export --rows`. With --json: {files, sessionCount, newCount, knownCount, forgottenCount, excludedCount, valueCount, replaced, passedOverCount, isDryRun, warningCount, summaries}; with --rows: {sessions}.",
+    "--rows takes files of `export --rows`. With --json: {files, sessionCount, newCount, knownCount, forgottenCount, excludedCount, valueCount, replaced, passedOver, isDryRun, warningCount, summaries}; with --rows: {sessions}.",
   argument: "files, folders and patterns",
   options: [
     new Option("--format <format>", "the format of the files").choices(IMPORT_FORMATS).default("auto"),
@@ -194,9 +194,11 @@ function* resultLines(
   terminal: Terminal,
 ): Generator<string> {
   const { files, sessionCount, newCount, knownCount, forgottenCount, excludedCount, valueCount, replaced } = result;
-  const { passedOverCount, warningCount, summaries } = result;
-  if (passedOverCount > 0)
-    terminal.note(`${formatCount(passedOverCount, "file")} skipped, because the format is unknown.`);
+  const { passedOver, warningCount, summaries } = result;
+  if (Object.keys(passedOver).length > 0) {
+    terminal.note(`Files skipped, because their format is unknown: ${countsText(passedOver)}.`);
+    terminal.hint("To read one of them anyway, name it with --format.");
+  }
   if (files.length === 0) {
     terminal.note("No transcripts found.");
     return terminal.hint("A file is read whatever its name if you name it. Unpack archives first.");
@@ -217,7 +219,7 @@ function* resultLines(
   yield `${counts.join(", ")}.${isDryRun ? " Nothing was imported: this was a dry run." : ""}`;
   if (valueCount > 0) yield `${formatNumber(valueCount)} new entries and items.`;
   if (excludedCount > 0) yield `${formatCount(excludedCount, "session")} left out, because you excluded them.`;
-  if (Object.keys(replaced).length > 0) yield `Replaced by placeholders: ${replacedText(replaced)}.`;
+  if (Object.keys(replaced).length > 0) yield `Replaced by placeholders: ${countsText(replaced)}.`;
   if (forgottenCount > 0) yield `${formatCount(forgottenCount, "message")} left out, because you forgot them.`;
   const { resolved, failed, deferred } = summaries;
   if (resolved > 0) yield `${formatCount(resolved, "cluster")} summarized.`;
@@ -227,8 +229,8 @@ function* resultLines(
 }
 
 /** `2 aws-access-key, 1 private`. */
-function replacedText(replaced: ImportResult["replaced"]): string {
-  const kinds = Object.entries(replaced).sort(([, left], [, right]) => right - left);
+function countsText(counts: Readonly<Record<string, number>>): string {
+  const kinds = Object.entries(counts).sort(([, left], [, right]) => right - left);
   return kinds.map(([kind, count]) => `${formatNumber(count)} ${kind}`).join(", ");
 }
 

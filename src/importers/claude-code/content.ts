@@ -6,8 +6,17 @@ import { timeOf } from "./line.ts";
 
 /** Converts content of Anthropic's Messages API. Tool results and other words of a user become separate messages. */
 export function messagesOf(role: "user" | "assistant", content: JsonValue): AdaptedMessage[] {
-  const blocks = typeof content === "string" || Array.isArray(content) ? content : [content];
+  const blocks =
+    typeof content === "string" ? content : (Array.isArray(content) ? content : [content]).map(plainResult);
   return fromAnthropic({ role, content: blocks } as unknown as AnthropicMessage);
+}
+
+/** iFlow keeps the words of a result in a response of Gemini's, within the block. */
+function plainResult(block: JsonValue): JsonValue {
+  const { type, content } = objectOf(block);
+  const { responseParts = content } = objectOf(content);
+  const { output } = objectOf(objectOf(objectOf(responseParts).functionResponse).response);
+  return type === "tool_result" && typeof output === "string" ? { ...objectOf(block), content: output } : block;
 }
 
 /** Joins the messages of one role, with the metadata of the first. Returns undefined if there are none. */

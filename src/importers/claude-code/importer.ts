@@ -32,7 +32,8 @@ import { withWholeOutputs } from "./tool-results.ts";
 /**
  * Reads the files of Claude Code: `~/.claude/projects/<folder>/<session>.jsonl`, and those of its subagents,
  * `<session>/subagents/agent-<id>.jsonl` (before 2.1: `agent-<id>.jsonl` beside the file of the session). What
- * `claude --output-format stream-json` writes is read as the transcript of its session, of which it leaves out the prompts.
+ * `claude --output-format stream-json` writes is read as the transcript of its session, of which it leaves out the prompts. iFlow
+ * writes such files, too: `~/.iflow/projects/<folder>/session-<id>.jsonl`.
  *
  * Compaction summaries, boundaries and lines marked `isMeta` become messages too, with the mark in their metadata. They replace
  * nothing. `line.ts` lists the lines that are skipped. An unknown line becomes a warning. A result that was too long for the model
@@ -48,6 +49,9 @@ export const claudeCode: Importer = {
 
   read: (file) => new ClaudeCodeTranslator(file).translate(transcriptLines(readJsonLines(file))),
 };
+
+/** iFlow writes the lines of Claude Code. Its ids of sessions have a beginning of their own. */
+const IFLOW_SESSION = /^session-[\da-f]{8}-/;
 
 /** Claude Code writes a line for each content block of a reply. */
 interface ModelReply {
@@ -256,7 +260,7 @@ class ClaudeCodeTranslator extends Translator<JsonLine> {
     const end = externalId.lastIndexOf("/agent-");
     return {
       externalId,
-      source: "claude-code",
+      source: IFLOW_SESSION.test(externalId) ? "iflow" : "claude-code",
       parentExternalId: end === -1 ? undefined : externalId.slice(0, end),
       isSubagent: end !== -1,
     };

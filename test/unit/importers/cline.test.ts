@@ -86,8 +86,8 @@ test("a task has the folder, times and usage that its files tell", async () => {
   put(join(task, "ui_messages.json"), ui);
   put(join(task, "task_metadata.json"), { files_in_context: [], model_usage: [] });
   const store = temporaryStore();
-  const { newCount, warningCount, passedOverCount } = await importFiles(store, join(task, ".."), { summarize: false });
-  expect([newCount, warningCount, passedOverCount]).toEqual([10, 0, 1]);
+  const { newCount, warningCount, passedOver } = await importFiles(store, join(task, ".."), { summarize: false });
+  expect({ newCount, warningCount, passedOver }).toEqual({ newCount: 10, warningCount: 0, passedOver: { ".json": 1 } });
   expect(store.sessions()).toMatchObject([{ externalId: "1772700000000", source: "cline", project: "/work/lamp" }]);
   const times = store.query("SELECT created_at_ms - 1772700000000 AS t FROM messages ORDER BY seq LIMIT 4");
   expect(times.map(({ t }) => t)).toEqual([100, 101, 103, 103]);

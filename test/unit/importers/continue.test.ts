@@ -57,10 +57,10 @@ test("a session has the folder, the title and the time that Continue keeps, and 
     return importFiles(store, folder, { summarize: false });
   };
   const first = await save([said("user", "Slow?"), said("assistant", "Yes.")]);
-  expect(first).toMatchObject({ newCount: 2, knownCount: 0, warningCount: 0, passedOverCount: 1 });
+  expect(first).toMatchObject({ newCount: 2, knownCount: 0, warningCount: 0, passedOver: { ".json": 1 } });
   expect(store.sessions()).toMatchObject([{ externalId: ID, source: "continue", project: "/work/clock", title: null }]);
   const edited = await save([said("user", "Fast?"), said("assistant", "No.")], { title: "The clock" });
-  expect(edited).toMatchObject({ newCount: 2, knownCount: 0, warningCount: 0, passedOverCount: 1 });
+  expect(edited).toMatchObject({ newCount: 2, knownCount: 0, warningCount: 0, passedOver: { ".json": 1 } });
   expect(store.sessions()).toMatchObject([{ messageCount: 4 }]);
   expect(store.query("SELECT min(created_at_ms) AS t FROM messages")).toEqual([{ t: 1772700000000 }]);
 });

@@ -54,6 +54,9 @@ test("a session is read with its messages and their parts, in order, and again w
     { id: "ses_1", project: "/w/tide", title: "On ses_1", source: "opencode", parent: null },
     { id: "ses_2", project: "/w/tide", title: "On ses_2", source: "opencode", parent: "ses_1" },
   ]);
+  put("project/tide.json", "{}");
+  put("settings.json", "{}");
+  expect(await importFiles(store, storage, { summarize: false })).toMatchObject({ passedOver: { ".json": 1 } });
   message("ses_1", "msg_d", "user", 1_790_000_000_004, "Thanks.");
   expect(await countsOf(store, storage)).toEqual([1, 4, 0]);
 });

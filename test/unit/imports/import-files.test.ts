@@ -63,7 +63,13 @@ describe("importFiles", () => {
     write("a.jsonl", say("a", "1", "one") + say("b", "1", "two"));
     write("settings.json", '{"theme":"dark"}');
     const first = await importFiles(store, folder);
-    expect(first).toMatchObject({ sessionCount: 2, newCount: 2, knownCount: 0, passedOverCount: 1, warningCount: 0 });
+    expect(first).toMatchObject({
+      sessionCount: 2,
+      newCount: 2,
+      knownCount: 0,
+      passedOver: { ".json": 1 },
+      warningCount: 0,
+    });
     expect(first.files).toMatchObject([{ format: "jsonl", sessionIds: ["a", "b"], newCount: 2, error: null }]);
     expect(await importFiles(store, [folder])).toMatchObject({ newCount: 0, knownCount: 2 });
   });

@@ -408,3 +408,20 @@ describe("a line that is not understood", () => {
     expect(outline(events)).toEqual(["u user: hi"]);
   });
 });
+
+test("iFlow writes the same lines, with ids of its own, and puts the words of a result into a response of Gemini's", async () => {
+  const sessionId = "session-041101e6-2a7f-4dfd-90b0-57888a353f6a";
+  const response = { functionResponse: { id: "c", name: "Bash", response: { output: "04:12" } } };
+  const content = { callId: "c", responseParts: response, resultDisplay: "04:12" };
+  const about = { sessionId, cwd: "/work/tide", isSidechain: false };
+  const events = await eventsOfLines(claudeCode, [
+    { ...user("u1", "When is high water?"), ...about, parentUuid: null },
+    { ...assistant("a1", "m", [call("c"), call("d")]), ...about, parentUuid: "u1" },
+    { ...user("u2", [result("c", content), result("d", response)]), ...about, parentUuid: "a1" },
+  ]);
+  expect(sessionsIn(events)).toMatchObject([{ externalId: sessionId, source: "iflow", folder: "/work/tide" }]);
+  expect(messagesIn(events).at(-1)!.parts).toMatchObject([
+    { type: "tool_result", toolCallId: "c", content: "04:12" },
+    { type: "tool_result", toolCallId: "d", content: "04:12" },
+  ]);
+});
