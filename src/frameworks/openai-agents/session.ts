@@ -3,6 +3,8 @@ import {
   type AgentInputItem,
   applySessionHistoryMutations,
   getLogger,
+  type Model,
+  type ModelProvider,
   type SessionHistoryRewriteArgs,
   type SessionHistoryRewriteAwareSession,
   type SessionHistoryTransactionArgs,
@@ -18,6 +20,7 @@ import type { RenderOptions } from "../../session/context-options.ts";
 import type { Session } from "../../session/session.ts";
 import type { Store } from "../../session/store.ts";
 import { itemsOf, messagesOf, startOfHistory, startsHistory } from "./items.ts";
+import { recorded } from "./recorded-model.ts";
 import { type HistoryTransaction, snapshotArguments, snapshotItems } from "./transaction.ts";
 import { canonicalText } from "./values.ts";
 
@@ -50,6 +53,8 @@ export class CoppiceSession implements SessionHistoryTransactionAwareSession, Se
   readonly session: Session;
   readonly #store: Store;
   readonly #logger: Logger;
+  /** The items of a run that are stored, and that the framework has not handed over to be stored. */
+  #ahead: AgentInputItem[] = [];
 
   constructor(store: Store, options: CoppiceSessionOptions = {}) {
     const { sessionId = randomUUID(), logger = getLogger("coppice:openai-agents"), ...settings } = options;
@@ -72,7 +77,7 @@ export class CoppiceSession implements SessionHistoryTransactionAwareSession, Se
   async addItems(items: AgentInputItem[]): Promise<void> {
     const added = copyOf(items);
     this.#log("Adding items", added);
-    this.#append(messagesOf(added));
+    this.#add(added);
   }
 
   async popItem(): Promise<AgentInputItem | undefined> {
@@ -128,13 +133,15 @@ export class CoppiceSession implements SessionHistoryTransactionAwareSession, Se
 
   /**
    * Returns the `sessionInputCallback` of a run: the model gets the session's context instead of its whole history, and then the new
-   * input. The history in the store stays whole.
+   * input, which is stored at once. The history in the store stays whole.
    *
    * @param options  Those of `Session.render`, or a function that returns them for the new input, for example with a `query`.
    */
   inputCallback(options: RenderOptions | ((newItems: AgentInputItem[]) => RenderOptions) = {}): SessionInputCallback {
     return (history, newItems) => {
+      this.#withdrawFailed(newItems);
       const { messages } = this.session.render(typeof options === "function" ? options(newItems) : options);
+      this.#addAhead(newItems);
       const shown = messages.filter((message) => !startsHistory(message));
       const nameOfCall = namesOfCalls(shown.flatMap(({ parts }) => parts));
       const context = shown.flatMap((message) => itemsOf(message, nameOfCall));
@@ -144,13 +151,32 @@ export class CoppiceSession implements SessionHistoryTransactionAwareSession, Se
     };
   }
 
+  /**
+   * Returns a model or a provider that stores in this session what a run asks and what the model answers, before the answer's tools
+   * run. The framework itself hands most of it over at the end of the run. Requests that do not continue the session, such as those
+   * of an agent that is a tool, are not stored.
+   */
+  recording<Recorded extends Model | ModelProvider>(given: Recorded): Recorded {
+    return recorded(given, {
+      asked: (input) => {
+        const known = this.#ahead.at(-1) ?? this.#history(1)[0]?.item;
+        const items: AgentInputItem[] = typeof input === "string" ? [{ role: "user", content: input }] : input;
+        const last = known === undefined ? -1 : items.findLastIndex((item) => isSame(item, known));
+        if (known !== undefined && last === -1) return false;
+        this.#addAhead(items.slice(last + 1));
+        return true;
+      },
+      answered: (output) => this.#addAhead(output),
+    });
+  }
+
   get #operations(): string[] {
     return ["openai-agents", "operations", this.session.id];
   }
 
   #apply(transaction: HistoryTransaction): void {
     if (transaction.type === "append_items") {
-      this.#append(messagesOf(transaction.items));
+      this.#add(transaction.items);
       return;
     }
     const { expectedSuffix, replacement } = transaction;
@@ -161,6 +187,42 @@ export class CoppiceSession implements SessionHistoryTransactionAwareSession, Se
     if (!isExpected) throw new UserError("Session history suffix no longer matches the transaction precondition.");
     if (suffix.length === 0) this.#append(messagesOf(replacement));
     else this.#replaceFrom(suffix[0]!, replacement);
+  }
+
+  #addAhead(items: readonly AgentInputItem[]): void {
+    const added = copyOf(items).map(withoutCallId);
+    this.#append(messagesOf(added));
+    this.#ahead.push(...added);
+  }
+
+  /** Adds the items that are not stored yet. If others were stored in their place, these are superseded. */
+  #add(items: readonly AgentInputItem[]): void {
+    const ahead = this.#ahead;
+    const differs = items.findIndex((item, index) => index >= ahead.length || !isSame(item, ahead[index]!));
+    const same = differs === -1 ? items.length : differs;
+    this.#ahead = ahead.slice(same);
+    const rest = items.slice(same);
+    if (rest.length === 0 || !this.#replaceAhead(rest)) this.#append(messagesOf(rest));
+  }
+
+  /** What a failed run stored of the same input is superseded. */
+  #withdrawFailed(newItems: readonly AgentInputItem[]): void {
+    const isRetry = newItems.every(
+      (item, index) => this.#ahead[index] !== undefined && isSame(item, this.#ahead[index]),
+    );
+    if (isRetry) this.#replaceAhead([]);
+    this.#ahead = [];
+  }
+
+  /** Replaces the items that were stored ahead, unless others follow them. @returns whether it did. */
+  #replaceAhead(replacement: readonly AgentInputItem[]): boolean {
+    const ahead = this.#ahead;
+    this.#ahead = [];
+    if (ahead.length === 0) return false;
+    const newest = this.#history(ahead.length);
+    const areNewest = newest.length === ahead.length && newest.every(({ item }, index) => isSame(item, ahead[index]!));
+    if (areNewest) this.#replaceFrom(newest[0]!, replacement);
+    return areNewest;
   }
 
   /** Replaces an item and all after it. Items before it that are in the same message are appended again. */
@@ -216,6 +278,17 @@ function copyOf(items: readonly AgentInputItem[]): AgentInputItem[] {
   } catch {
     throw new UserError("Session history items contain invalid or unsupported data.");
   }
+}
+
+function isSame(left: AgentInputItem, right: AgentInputItem): boolean {
+  return canonicalText(withoutCallId(left)) === canonicalText(withoutCallId(right));
+}
+
+/** The framework hands over the items of function calls without the ids that the model gave them. The `callId` stays. */
+function withoutCallId(item: AgentInputItem): AgentInputItem {
+  if (item.type !== "function_call" && item.type !== "function_call_result") return item;
+  const { id: _, ...rest } = item;
+  return rest;
 }
 
 function namesOfCalls(parts: readonly Part[]): (callId: string) => string | undefined {

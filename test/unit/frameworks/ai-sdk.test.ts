@@ -470,9 +470,9 @@ describe("a run", () => {
     const stream = result.toUIMessageStream({
       ...{ originalMessages: messages, generateMessageId: () => "a0" },
       onFinish: (finished) => {
-        // As if this process died before: the steps are there, and the chat can be loaded.
+        // As if this process died before: the steps and the last call are there, and the chat can be loaded.
         const [, answered] = chats.loadMessages("c");
-        expect(answered!.parts.filter(({ type }) => type === "tool-tide")).toHaveLength(5);
+        expect(answered!.parts.filter(({ type }) => type === "tool-tide")).toHaveLength(6);
         isAborted = finished.isAborted;
         chats.saveMessages("c", finished.messages);
       },

@@ -1,5 +1,5 @@
 import { Agent, type AgentInputItem, Runner } from "@openai/agents-core";
-import { assistantMessage, functionCall, modelResponse, ScriptedModel } from "@openai/agents-core/testing";
+import { assistantMessage, functionCall, modelError, modelResponse, ScriptedModel } from "@openai/agents-core/testing";
 import { describe, expect, test } from "vitest";
 import { wellFormed } from "../../../src/core/well-formed.ts";
 import { CoppiceSession } from "../../../src/frameworks/openai-agents.ts";
@@ -219,4 +219,56 @@ describe("a run", () => {
       "assistant",
     ]);
   });
+
+  test.each([false, true])(
+    "stores what its recorded model is asked and says once, and a retry of a failed run too (streamed: %s)",
+    async (stream) => {
+      const session = new CoppiceSession(temporaryStore(), { sessionId: "s" });
+      await session.addItems([user("earlier"), said("yes")]);
+      const words = assistantMessage("I look it up.");
+      const answers = () => [
+        modelResponse([words, functionCall("tide", {}, { callId: "a" }), functionCall("tide", {}, { callId: "b" })]),
+        modelResponse([assistantMessage("At 04:12.")]),
+      ];
+      const { tool } = await import("@openai/agents-core");
+      const { z } = await import("zod");
+      const stored: number[] = [];
+      const execute = async () => {
+        stored.push(session.session.messages().length);
+        return "04:12";
+      };
+      const tide = tool({ name: "tide", description: "The next high water.", parameters: z.object({}), execute });
+      const agent = new Agent({ name: "Harbor", model: "scripted", tools: [tide] });
+      const run = async (model: ScriptedModel) => {
+        const runner = new Runner({
+          tracingDisabled: true,
+          modelProvider: session.recording({ getModel: () => model }),
+        });
+        const options = { session, sessionInputCallback: session.inputCallback() };
+        if (!stream) return await runner.run(agent, "When is high water?", options);
+        const streamed = await runner.run(agent, "When is high water?", { ...options, stream: true });
+        for await (const _ of streamed);
+        await streamed.completed;
+      };
+      const failing = new ScriptedModel([answers()[0]!, modelError(new Error("overloaded"))]);
+      await expect(run(failing)).rejects.toThrow("overloaded");
+      expect(JSON.stringify(await session.getItems())).toContain("I look it up.");
+      await run(new ScriptedModel(answers()));
+      await run(new ScriptedModel(answers()));
+      const turn = [
+        "user",
+        "assistant",
+        "function_call",
+        "function_call",
+        "function_call_result",
+        "function_call_result",
+        "assistant",
+      ];
+      const kinds = (await session.getItems()).map((item) => ("role" in item ? item.role : item.type));
+      // A streamed run hands over a failed turn before it ends, so nothing supersedes it.
+      expect(kinds).toEqual(["user", "assistant", ...(stream ? turn.slice(0, -1) : []), ...turn, ...turn]);
+      expect(stored[0]).toBe(4);
+      if (!stream) expect(session.session.messages()).toHaveLength(2 + 2 * 5);
+    },
+  );
 });
