@@ -99,13 +99,6 @@ function anchorsOf(path: string): string[] {
   );
 }
 
-/** In place of a provider that only `@openai/agents` has. */
-class ProviderAtHand {
-  getModel(): Model {
-    return answering;
-  }
-}
-
 /** The AI SDK's own, for tests. */
 function modelOfTheSdk(): MockLanguageModelV3 {
   const usage = {
@@ -133,7 +126,6 @@ describe("the snippets in TypeScript", () => {
     setDefaultModelProvider({ getModel: () => answering });
     gemini = await startGeminiServer();
     vi.stubGlobal("yourModel", modelOfTheSdk());
-    vi.stubGlobal("OpenAIProvider", ProviderAtHand);
     vi.stubEnv("GEMINI_API_KEY", "readme");
     vi.stubEnv("GOOGLE_GEMINI_BASE_URL", gemini.url);
     const store = openStore(join(folder, `agent-${byGemini}.db`));
@@ -161,7 +153,6 @@ describe("the snippets in TypeScript", () => {
           return file === undefined ? name : JSON.stringify(pathToFileURL(join(ROOT, "src", file)).href);
         })
         .replaceAll('"@openai/agents"', '"@openai/agents-core"')
-        .replaceAll("OpenAIProvider, ", "")
         .replaceAll('"agent.db"', JSON.stringify(join(folder, `agent-${index}.db`)))
         .replaceAll(/"([\w-]+\.(?:db|rows))"/g, (_, name: string) => JSON.stringify(join(folder, name)));
       const file = join(folder, `snippet-${index}.ts`);

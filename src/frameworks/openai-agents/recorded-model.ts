@@ -1,19 +1,28 @@
-import type { AgentInputItem, Model, ModelProvider } from "@openai/agents-core";
+import { type AgentInputItem, type Model, type ModelProvider, Runner } from "@openai/agents-core";
 
-/** Gets what a model was asked, and then what it answered. */
+/** Gets what a model was asked, then what it answered, and then the result of each tool. */
 export interface Recorder {
   /** @returns whether the request is one of the session's. */
   asked(input: string | AgentInputItem[]): boolean;
   answered(output: readonly AgentInputItem[]): void;
+  ended(toolCall: object, result: string): void;
 }
 
-/** Returns the model, or the provider's models. What is asked is recorded before it is sent, and answers before their tools run. */
-export function recorded<Recorded extends Model | ModelProvider>(given: Recorded, recorder: Recorder): Recorded {
-  if (!("getModel" in given)) return recordedModel(given, recorder) as Recorded;
-  const provider: ModelProvider = {
-    getModel: async (name) => recordedModel(await given.getModel(name), recorder),
+/**
+ * Returns the model, or a runner with the settings and the models of the given one. What is asked is recorded before it is sent,
+ * answers before their tools run, and a runner's results while other tools run.
+ */
+export function recorded<Recorded extends Model | Runner>(given: Recorded, recorder: Recorder): Recorded {
+  return ("config" in given ? recordedRunner(given, recorder) : recordedModel(given, recorder)) as Recorded;
+}
+
+function recordedRunner({ config }: Runner, recorder: Recorder): Runner {
+  const modelProvider: ModelProvider = {
+    getModel: async (name) => recordedModel(await config.modelProvider.getModel(name), recorder),
   };
-  return provider as Recorded;
+  const runner = new Runner({ ...config, modelProvider });
+  runner.on("agent_tool_end", (_context, _agent, _tool, result, { toolCall }) => recorder.ended(toolCall, result));
+  return runner;
 }
 
 function recordedModel(model: Model, recorder: Recorder): Model {

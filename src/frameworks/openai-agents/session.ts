@@ -4,7 +4,7 @@ import {
   applySessionHistoryMutations,
   getLogger,
   type Model,
-  type ModelProvider,
+  type Runner,
   type SessionHistoryRewriteArgs,
   type SessionHistoryRewriteAwareSession,
   type SessionHistoryTransactionArgs,
@@ -55,6 +55,8 @@ export class CoppiceSession implements SessionHistoryTransactionAwareSession, Se
   readonly #logger: Logger;
   /** The items of a run that are stored, and that the framework has not handed over to be stored. */
   #ahead: AgentInputItem[] = [];
+  /** The results that are stored after these. The framework may make other items of them. */
+  #results: AgentInputItem[] = [];
 
   constructor(store: Store, options: CoppiceSessionOptions = {}) {
     const { sessionId = randomUUID(), logger = getLogger("coppice:openai-agents"), ...settings } = options;
@@ -152,11 +154,13 @@ export class CoppiceSession implements SessionHistoryTransactionAwareSession, Se
   }
 
   /**
-   * Returns a model or a provider that stores in this session what a run asks and what the model answers, before the answer's tools
-   * run. The framework itself hands most of it over at the end of the run. Requests that do not continue the session, such as those
-   * of an agent that is a tool, are not stored.
+   * Returns a runner that stores in this session what its runs ask, what the model answers before the answer's tools run, and the
+   * result of each tool when it has ended. The framework itself hands most of it over at the end of the run. Requests that do not
+   * continue the session, such as those of an agent that is a tool, are not stored.
+   *
+   * @param given  A runner, whose settings the new one has; or a model, which sees results only with the next request.
    */
-  recording<Recorded extends Model | ModelProvider>(given: Recorded): Recorded {
+  recording<Recorded extends Model | Runner>(given: Recorded): Recorded {
     return recorded(given, {
       asked: (input) => {
         const known = this.#ahead.at(-1) ?? this.#history(1)[0]?.item;
@@ -167,6 +171,7 @@ export class CoppiceSession implements SessionHistoryTransactionAwareSession, Se
         return true;
       },
       answered: (output) => this.#addAhead(output),
+      ended: (toolCall, result) => this.#addResult(toolCall as AgentInputItem, result),
     });
   }
 
@@ -191,12 +196,33 @@ export class CoppiceSession implements SessionHistoryTransactionAwareSession, Se
 
   #addAhead(items: readonly AgentInputItem[]): void {
     const added = copyOf(items).map(withoutCallId);
-    this.#append(messagesOf(added));
+    const results = this.#results.splice(0);
+    const settled = added.slice(0, results.length);
+    // Tools may end in another order than that of their calls.
+    const isSettled = results.every((result) => settled.some((item) => isSame(item, result)));
+    if (isSettled || !this.#replaceNewest(results, added))
+      this.#append(messagesOf(added.slice(isSettled ? results.length : 0)));
     this.#ahead.push(...added);
+  }
+
+  /** Adds the result of a call of the session's, as the framework will hand it over if it is a text. */
+  #addResult(call: AgentInputItem, result: string): void {
+    if (call.type !== "function_call") return;
+    const { name, callId, namespace, caller } = call;
+    const isOwn = this.#ahead.some((item) => item.type === "function_call" && item.callId === callId);
+    if (!isOwn) return;
+    const item: AgentInputItem = {
+      ...{ type: "function_call_result", name, callId, status: "completed", output: { type: "text", text: result } },
+      ...(namespace !== undefined && { namespace }),
+      ...(caller !== undefined && { caller }),
+    };
+    this.#append(messagesOf([item]));
+    this.#results.push(item);
   }
 
   /** Adds the items that are not stored yet. If others were stored in their place, these are superseded. */
   #add(items: readonly AgentInputItem[]): void {
+    this.#ahead.push(...this.#results.splice(0));
     const ahead = this.#ahead;
     const differs = items.findIndex((item, index) => index >= ahead.length || !isSame(item, ahead[index]!));
     const same = differs === -1 ? items.length : differs;
@@ -207,6 +233,7 @@ export class CoppiceSession implements SessionHistoryTransactionAwareSession, Se
 
   /** What a failed run stored of the same input is superseded. */
   #withdrawFailed(newItems: readonly AgentInputItem[]): void {
+    this.#ahead.push(...this.#results.splice(0));
     const isRetry = newItems.every(
       (item, index) => this.#ahead[index] !== undefined && isSame(item, this.#ahead[index]),
     );
@@ -216,11 +243,14 @@ export class CoppiceSession implements SessionHistoryTransactionAwareSession, Se
 
   /** Replaces the items that were stored ahead, unless others follow them. @returns whether it did. */
   #replaceAhead(replacement: readonly AgentInputItem[]): boolean {
-    const ahead = this.#ahead;
-    this.#ahead = [];
-    if (ahead.length === 0) return false;
-    const newest = this.#history(ahead.length);
-    const areNewest = newest.length === ahead.length && newest.every(({ item }, index) => isSame(item, ahead[index]!));
+    return this.#replaceNewest(this.#ahead.splice(0), replacement);
+  }
+
+  #replaceNewest(items: readonly AgentInputItem[], replacement: readonly AgentInputItem[]): boolean {
+    if (items.length === 0) return false;
+    const newest = this.#history(items.length);
+    const areNewest =
+      newest.length === items.length && newest.every(({ item }) => items.some((one) => isSame(one, item)));
     if (areNewest) this.#replaceFrom(newest[0]!, replacement);
     return areNewest;
   }
