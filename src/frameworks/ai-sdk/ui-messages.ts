@@ -72,7 +72,8 @@ export function firstDifference(heldBy: readonly Message[], held: readonly Messa
   return index === -1 ? heldBy.length : index;
 }
 
-function holds({ role, parts, metadata }: Message, input: MessageInput | undefined): boolean {
+/** Returns true if the session holds in a message what it should. */
+export function holds({ role, parts, metadata }: Message, input: MessageInput | undefined): boolean {
   if (input === undefined) return false;
   const form = { role: input.role, parts: input.parts, metadata: input.metadata ?? {} };
   return isDeepStrictEqual({ role, parts, metadata: metadata ?? {} }, JSON.parse(JSON.stringify(form)));

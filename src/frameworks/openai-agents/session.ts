@@ -3,6 +3,8 @@ import {
   type AgentInputItem,
   applySessionHistoryMutations,
   getLogger,
+  type Model,
+  type Runner,
   type SessionHistoryRewriteArgs,
   type SessionHistoryRewriteAwareSession,
   type SessionHistoryTransactionArgs,
@@ -18,6 +20,7 @@ import type { RenderOptions } from "../../session/context-options.ts";
 import type { Session } from "../../session/session.ts";
 import type { Store } from "../../session/store.ts";
 import { itemsOf, messagesOf, startOfHistory, startsHistory } from "./items.ts";
+import { recorded } from "./recorded-model.ts";
 import { type HistoryTransaction, snapshotArguments, snapshotItems } from "./transaction.ts";
 import { canonicalText } from "./values.ts";
 
@@ -50,6 +53,10 @@ export class CoppiceSession implements SessionHistoryTransactionAwareSession, Se
   readonly session: Session;
   readonly #store: Store;
   readonly #logger: Logger;
+  /** The items of a run that are stored, and that the framework has not handed over to be stored. */
+  #ahead: AgentInputItem[] = [];
+  /** The results that are stored after these. The framework may make other items of them. */
+  #results: AgentInputItem[] = [];
 
   constructor(store: Store, options: CoppiceSessionOptions = {}) {
     const { sessionId = randomUUID(), logger = getLogger("coppice:openai-agents"), ...settings } = options;
@@ -72,7 +79,7 @@ export class CoppiceSession implements SessionHistoryTransactionAwareSession, Se
   async addItems(items: AgentInputItem[]): Promise<void> {
     const added = copyOf(items);
     this.#log("Adding items", added);
-    this.#append(messagesOf(added));
+    this.#add(added);
   }
 
   async popItem(): Promise<AgentInputItem | undefined> {
@@ -128,13 +135,15 @@ export class CoppiceSession implements SessionHistoryTransactionAwareSession, Se
 
   /**
    * Returns the `sessionInputCallback` of a run: the model gets the session's context instead of its whole history, and then the new
-   * input. The history in the store stays whole.
+   * input, which is stored at once. The history in the store stays whole.
    *
    * @param options  Those of `Session.render`, or a function that returns them for the new input, for example with a `query`.
    */
   inputCallback(options: RenderOptions | ((newItems: AgentInputItem[]) => RenderOptions) = {}): SessionInputCallback {
     return (history, newItems) => {
+      this.#withdrawFailed(newItems);
       const { messages } = this.session.render(typeof options === "function" ? options(newItems) : options);
+      this.#addAhead(newItems);
       const shown = messages.filter((message) => !startsHistory(message));
       const nameOfCall = namesOfCalls(shown.flatMap(({ parts }) => parts));
       const context = shown.flatMap((message) => itemsOf(message, nameOfCall));
@@ -144,13 +153,35 @@ export class CoppiceSession implements SessionHistoryTransactionAwareSession, Se
     };
   }
 
+  /**
+   * Returns a runner that stores in this session what its runs ask, what the model answers before the answer's tools run, and the
+   * result of each tool when it has ended. The framework itself hands most of it over at the end of the run. Requests that do not
+   * continue the session, such as those of an agent that is a tool, are not stored.
+   *
+   * @param given  A runner, whose settings the new one has; or a model, which sees results only with the next request.
+   */
+  recording<Recorded extends Model | Runner>(given: Recorded): Recorded {
+    return recorded(given, {
+      asked: (input) => {
+        const known = this.#ahead.at(-1) ?? this.#history(1)[0]?.item;
+        const items: AgentInputItem[] = typeof input === "string" ? [{ role: "user", content: input }] : input;
+        const last = known === undefined ? -1 : items.findLastIndex((item) => isSame(item, known));
+        if (known !== undefined && last === -1) return false;
+        this.#addAhead(items.slice(last + 1));
+        return true;
+      },
+      answered: (output) => this.#addAhead(output),
+      ended: (toolCall, result) => this.#addResult(toolCall as AgentInputItem, result),
+    });
+  }
+
   get #operations(): string[] {
     return ["openai-agents", "operations", this.session.id];
   }
 
   #apply(transaction: HistoryTransaction): void {
     if (transaction.type === "append_items") {
-      this.#append(messagesOf(transaction.items));
+      this.#add(transaction.items);
       return;
     }
     const { expectedSuffix, replacement } = transaction;
@@ -161,6 +192,67 @@ export class CoppiceSession implements SessionHistoryTransactionAwareSession, Se
     if (!isExpected) throw new UserError("Session history suffix no longer matches the transaction precondition.");
     if (suffix.length === 0) this.#append(messagesOf(replacement));
     else this.#replaceFrom(suffix[0]!, replacement);
+  }
+
+  #addAhead(items: readonly AgentInputItem[]): void {
+    const added = copyOf(items).map(withoutCallId);
+    const results = this.#results.splice(0);
+    const settled = added.slice(0, results.length);
+    // Tools may end in another order than that of their calls.
+    const isSettled = results.every((result) => settled.some((item) => isSame(item, result)));
+    if (isSettled || !this.#replaceNewest(results, added))
+      this.#append(messagesOf(added.slice(isSettled ? results.length : 0)));
+    this.#ahead.push(...added);
+  }
+
+  /** Adds the result of a call of the session's, as the framework will hand it over if it is a text. */
+  #addResult(call: AgentInputItem, result: string): void {
+    if (call.type !== "function_call") return;
+    const { name, callId, namespace, caller } = call;
+    const isOwn = this.#ahead.some((item) => item.type === "function_call" && item.callId === callId);
+    if (!isOwn) return;
+    const item: AgentInputItem = {
+      ...{ type: "function_call_result", name, callId, status: "completed", output: { type: "text", text: result } },
+      ...(namespace !== undefined && { namespace }),
+      ...(caller !== undefined && { caller }),
+    };
+    this.#append(messagesOf([item]));
+    this.#results.push(item);
+  }
+
+  /** Adds the items that are not stored yet. If others were stored in their place, these are superseded. */
+  #add(items: readonly AgentInputItem[]): void {
+    this.#ahead.push(...this.#results.splice(0));
+    const ahead = this.#ahead;
+    const differs = items.findIndex((item, index) => index >= ahead.length || !isSame(item, ahead[index]!));
+    const same = differs === -1 ? items.length : differs;
+    this.#ahead = ahead.slice(same);
+    const rest = items.slice(same);
+    if (rest.length === 0 || !this.#replaceAhead(rest)) this.#append(messagesOf(rest));
+  }
+
+  /** What a failed run stored of the same input is superseded. */
+  #withdrawFailed(newItems: readonly AgentInputItem[]): void {
+    this.#ahead.push(...this.#results.splice(0));
+    const isRetry = newItems.every(
+      (item, index) => this.#ahead[index] !== undefined && isSame(item, this.#ahead[index]),
+    );
+    if (isRetry) this.#replaceAhead([]);
+    this.#ahead = [];
+  }
+
+  /** Replaces the items that were stored ahead, unless others follow them. @returns whether it did. */
+  #replaceAhead(replacement: readonly AgentInputItem[]): boolean {
+    return this.#replaceNewest(this.#ahead.splice(0), replacement);
+  }
+
+  #replaceNewest(items: readonly AgentInputItem[], replacement: readonly AgentInputItem[]): boolean {
+    if (items.length === 0) return false;
+    const newest = this.#history(items.length);
+    const areNewest =
+      newest.length === items.length && newest.every(({ item }) => items.some((one) => isSame(one, item)));
+    if (areNewest) this.#replaceFrom(newest[0]!, replacement);
+    return areNewest;
   }
 
   /** Replaces an item and all after it. Items before it that are in the same message are appended again. */
@@ -216,6 +308,17 @@ function copyOf(items: readonly AgentInputItem[]): AgentInputItem[] {
   } catch {
     throw new UserError("Session history items contain invalid or unsupported data.");
   }
+}
+
+function isSame(left: AgentInputItem, right: AgentInputItem): boolean {
+  return canonicalText(withoutCallId(left)) === canonicalText(withoutCallId(right));
+}
+
+/** The framework hands over the items of function calls without the ids that the model gave them. The `callId` stays. */
+function withoutCallId(item: AgentInputItem): AgentInputItem {
+  if (item.type !== "function_call" && item.type !== "function_call_result") return item;
+  const { id: _, ...rest } = item;
+  return rest;
 }
 
 function namesOfCalls(parts: readonly Part[]): (callId: string) => string | undefined {

@@ -394,6 +394,56 @@ describe("a run", () => {
     expect(session.messages()).toHaveLength(4 + 4 + 2);
   });
 
+  test.each([false, true])("stores each result when its tool has ended, once (streamed: %s)", async (isStreamed) => {
+    const store = temporaryStore();
+    const session = store.session("agent");
+    const stored: string[][] = [];
+    const inputSchema = jsonSchema<object>({ type: "object", properties: {} });
+    const both = {
+      tide: tool({
+        inputSchema,
+        execute: async () => {
+          await vi.waitFor(() => expect(session.messages()).toHaveLength(3), { interval: 5 });
+          stored.push(session.messages().map(({ role }) => role));
+          return { high: "04:12" };
+        },
+      }),
+      wind: tool({
+        inputSchema,
+        execute: async (): Promise<string> => {
+          throw new Error("The wind is unknown.");
+        },
+      }),
+    };
+    const call = (toolName: string) => ({ type: "tool-call" as const, toolCallId: toolName, toolName, input: "{}" });
+    const finishReason = { unified: "tool-calls" as const, raw: undefined };
+    const finish = { type: "finish" as const, finishReason, usage: USAGE };
+    const last = caller(1);
+    let count = 0;
+    const model = new MockLanguageModelV3({
+      doGenerate: async (options) => {
+        if (count++ > 0) return await last.doGenerate(options);
+        return { content: [call("tide"), call("wind")], finishReason, usage: USAGE, warnings: [] };
+      },
+      doStream: async (options) => {
+        if (count++ > 0) return await last.doStream(options);
+        return { stream: simulateReadableStream({ chunks: [call("tide"), call("wind"), finish] }) };
+      },
+    });
+    const settings = { model, tools: both, prompt: "When?", stopWhen: stepCountIs(3), ...contextSteps(session) };
+    await (isStreamed ? streamText(settings).consumeStream() : generateText(settings));
+    expect(stored).toEqual([["user", "assistant", "tool"]]);
+    expect(session.messages().map(({ role }) => role)).toEqual(["user", "assistant", "tool", "tool", "assistant"]);
+    expect(session.messages()[2]!.parts).toMatchObject([{ toolCallId: "wind", isError: true }]);
+    expect(store.query("SELECT count(*) AS count FROM messages")).toEqual([{ count: 5 }]);
+    const { prompt } = model.doGenerateCalls.concat(model.doStreamCalls).at(-1)!;
+    expect(prompt.map(({ role, content }) => [role, content.length])).toEqual([
+      ["user", 1],
+      ["assistant", 2],
+      ["tool", 2],
+    ]);
+  });
+
   test("stores the result of a call that a person approved once", async () => {
     const session = temporaryStore().session("agent");
     const withApproval = { tide: tool({ ...tools.tide, needsApproval: true }) };
@@ -470,9 +520,9 @@ describe("a run", () => {
     const stream = result.toUIMessageStream({
       ...{ originalMessages: messages, generateMessageId: () => "a0" },
       onFinish: (finished) => {
-        // As if this process died before: the steps are there, and the chat can be loaded.
+        // As if this process died before: the steps and the last call are there, and the chat can be loaded.
         const [, answered] = chats.loadMessages("c");
-        expect(answered!.parts.filter(({ type }) => type === "tool-tide")).toHaveLength(5);
+        expect(answered!.parts.filter(({ type }) => type === "tool-tide")).toHaveLength(6);
         isAborted = finished.isAborted;
         chats.saveMessages("c", finished.messages);
       },

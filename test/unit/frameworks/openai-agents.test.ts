@@ -1,5 +1,6 @@
+import { setTimeout as wait } from "node:timers/promises";
 import { Agent, type AgentInputItem, Runner } from "@openai/agents-core";
-import { assistantMessage, functionCall, modelResponse, ScriptedModel } from "@openai/agents-core/testing";
+import { assistantMessage, functionCall, modelError, modelResponse, ScriptedModel } from "@openai/agents-core/testing";
 import { describe, expect, test } from "vitest";
 import { wellFormed } from "../../../src/core/well-formed.ts";
 import { CoppiceSession } from "../../../src/frameworks/openai-agents.ts";
@@ -219,4 +220,63 @@ describe("a run", () => {
       "assistant",
     ]);
   });
+
+  test.each([false, true])(
+    "stores what its recorded model is asked and says once, and a retry of a failed run too (streamed: %s)",
+    async (stream) => {
+      const store = temporaryStore();
+      const session = new CoppiceSession(store, { sessionId: "s" });
+      await session.addItems([user("earlier"), said("yes")]);
+      const words = assistantMessage("I look it up.");
+      const called = (callId: string) => functionCall("tide", {}, { callId });
+      const answers = (turn: number) => [
+        modelResponse([words, called(`a${turn}`), called(`b${turn}`)]),
+        modelResponse([assistantMessage("At 04:12.")]),
+      ];
+      const { tool } = await import("@openai/agents-core");
+      const { z } = await import("zod");
+      const stored: number[] = [];
+      // The second call ends first.
+      const execute = async () => {
+        stored.push(session.session.messages().length);
+        await wait(stored.length % 2 === 1 ? 20 : 0);
+        return `04:12, ${stored.length}`;
+      };
+      const tide = tool({ name: "tide", description: "The next high water.", parameters: z.object({}), execute });
+      const agent = new Agent({ name: "Harbor", model: "scripted", tools: [tide] });
+      const run = async (model: ScriptedModel) => {
+        const runner = session.recording(
+          new Runner({ tracingDisabled: true, modelProvider: { getModel: () => model } }),
+        );
+        const options = { session, sessionInputCallback: session.inputCallback() };
+        if (!stream) return await runner.run(agent, "When is high water?", options);
+        const streamed = await runner.run(agent, "When is high water?", { ...options, stream: true });
+        for await (const _ of streamed);
+        await streamed.completed;
+      };
+      const failing = new ScriptedModel([answers(1)[0]!, modelError(new Error("overloaded"))]);
+      await expect(run(failing)).rejects.toThrow("overloaded");
+      expect(JSON.stringify(await session.getItems())).toContain("I look it up.");
+      await run(new ScriptedModel(answers(2)));
+      await run(new ScriptedModel(answers(3)));
+      const turn = [
+        "user",
+        "assistant",
+        "function_call",
+        "function_call",
+        "function_call_result",
+        "function_call_result",
+        "assistant",
+      ];
+      const kinds = (await session.getItems()).map((item) => ("role" in item ? item.role : item.type));
+      // A streamed run hands over a failed turn before it ends, so nothing supersedes it.
+      expect(kinds).toEqual(["user", "assistant", ...(stream ? turn.slice(0, -1) : []), ...turn, ...turn]);
+      expect(stored[0]).toBe(4);
+      if (stream) return;
+      expect(session.session.messages()).toHaveLength(2 + 2 * 5);
+      // Only the failed run is superseded.
+      const branches = store.query("SELECT count(*) AS count FROM sessions WHERE superseded_at_ms IS NOT NULL");
+      expect(branches).toEqual([{ count: 1 }]);
+    },
+  );
 });
