@@ -10,6 +10,7 @@ import { evaluateHandover } from "./eval/handover.ts";
 import { evaluateHub } from "./eval/hub.ts";
 import { evaluateImport } from "./eval/import.ts";
 import { evaluateLongMemEval } from "./eval/longmemeval.ts";
+import { evaluateQuestions } from "./eval/questions.ts";
 import { evaluateRecall } from "./eval/recall.ts";
 import { evaluateRemembered } from "./eval/remembered.ts";
 import { evaluateRows } from "./eval/rows.ts";
@@ -40,6 +41,7 @@ const EVALUATIONS: Record<string, (dataFolder: string, options: Options) => Prom
   hub: evaluateHub,
   import: evaluateImport,
   longmemeval: evaluateLongMemEval,
+  questions: evaluateQuestions,
   recall: evaluateRecall,
   remembered: evaluateRemembered,
   rows: evaluateRows,

@@ -36,7 +36,7 @@ const PART_OF = {
 
 /**
  * The fitted features count a quarter of the message's own words. They were fitted to one project, whose agent tells what it does, and
- * other agents do not. This share, and those below, were chosen on 102 questions about six other projects.
+ * other agents do not. This share, and those below, were chosen on 102 questions about six projects.
  */
 export const FITTED_SHARE = 0.25;
 export const WORK_VECTOR_WEIGHT = FITTED_SHARE * WORK_WEIGHTS.similarity;
