@@ -152,7 +152,7 @@ function sessionIn(
     said,
     open: [],
   };
-  const isSubagent = parentSessionId !== null && metadata?.agentId !== undefined;
+  const isSubagent = parentSessionId !== null && metadata?.isSubagent === true;
   return { id, parentId: isSubagent ? parentSessionId : undefined, group };
 }
 
