@@ -4,7 +4,6 @@ import type { ActionOutcome } from "./action.ts";
 export interface Notes {
   /** The files that the message names, each once. A file has a higher weight if the message does more with it. */
   files: readonly { path: string; weight: number }[];
-  said: readonly { kind: "request" | "rule" | "decision"; text: string }[];
   /** The actions of the calls of the message: a program with its arguments, or the kind of action and its file, pattern or task. */
   did: readonly string[];
   /** The results of earlier calls. `line` reports the error of one that failed, or else a count. */

@@ -77,15 +77,18 @@ function sectionsOf(
   });
   const told = toldLines(said, TOLD_TOKENS_MAX);
   return sessions.map(({ id, title, lastAtMs }, index) => {
-    const open = index > 0 ? [] : openEnds({ messages: reader }, id).map((end) => lineOf(end.kind, end));
+    const open = index > 0 ? [] : openEnds({ messages: reader }, id, said).map((end) => lineOf(end.kind, end));
     const own = told.filter(({ messageId }) => owners.get(messageId) === id);
-    const lines = own.map(({ messageId, text, by }, place): Line => {
-      return { kind: by === "user" ? "asked" : "told", id: messageId, by, text, place };
+    const lines = own.map(({ messageId, text, by, seq }): Line => {
+      return { kind: by === "user" ? "asked" : "told", id: messageId, by, text, place: seq };
     });
     return {
       name: "session",
       attributes: { title: titleOf(title ?? firstRequest(reader, id)), until: minuteOf(lastAtMs) },
-      lines: inTurns([lines.reverse(), open.slice(0, OPEN_MAX).map((line) => ({ ...line, place: own.length }))]),
+      lines: inTurns([
+        lines.reverse(),
+        open.slice(0, OPEN_MAX).map((line) => ({ ...line, place: Number.MAX_SAFE_INTEGER })),
+      ]),
     };
   });
 }

@@ -29,6 +29,8 @@ export type SessionFacts = Pick<ImportedSession, "externalId" | "source"> & {
 export abstract class Translator<Item extends { line: number }> {
   protected readonly file: TranslatedFile;
   readonly #sessions = new Map<string, Branches>();
+  /** The external ids of the sessions that another agent started. */
+  readonly #subagents = new Set<string>();
   #events: ImportEvent[] = [];
   /** The time of the newest message of each session, or of the session if it has none. */
   readonly #times = new Map<string, number>();
@@ -74,6 +76,7 @@ export abstract class Translator<Item extends { line: number }> {
     let branches = this.#sessions.get(name);
     if (branches === undefined) {
       const { isSubagent = false, ...facts } = this.session(name);
+      if (isSubagent) this.#subagents.add(facts.externalId);
       branches = new Branches({
         session: defined(facts) as ImportedSession,
         isSubagent,
@@ -196,9 +199,15 @@ export abstract class Translator<Item extends { line: number }> {
 
   async *#emitted(): AsyncGenerator<ImportEvent> {
     for (const event of this.#events.splice(0)) {
-      if (event.kind === "session") await this.complete(event.session);
+      if (event.kind === "session") await this.#complete(event.session);
       yield event;
     }
+  }
+
+  async #complete(session: ImportedSession): Promise<void> {
+    await this.complete(session);
+    const { externalId, pathOf = externalId, metadata } = session;
+    if (this.#subagents.has(pathOf)) session.metadata = { ...metadata, isSubagent: true };
   }
 }
 

@@ -285,8 +285,8 @@ export class ImportRun {
       else {
         const held = stays.first.get(name);
         const externalId = `${whole.origin.externalId}${name}`;
-        const { agentId } = origin.metadata ?? {};
-        const metadata = { cwd: folder, ...(agentId !== undefined && { agentId }) };
+        const { isSubagent } = origin.metadata ?? {};
+        const metadata = { cwd: folder, ...(isSubagent === true && { isSubagent }) };
         const { createdAt } = message;
         const own: ImportedSession = {
           ...{ source: origin.source, externalId, parentExternalId: origin.externalId, folder, metadata },

@@ -34,8 +34,7 @@ const DECISION =
 const INTENT = /^(?:now|next|ok(?:ay)?|i['’]?ll|i will|i need|let me|let['’]s|first|wait)\b/i;
 
 /**
- * Reads the notes of messages in order: files, requests, rules, decisions, calls and results. What is said is recognized by its shape,
- * and some of it by English words. At most `NOTED_CHARS_MAX` characters of a text are read.
+ * Reads the notes of messages in order: files, calls and results. At most `NOTED_CHARS_MAX` characters of a text are read.
  */
 export class NoteReader {
   /** A key is the call's step and id. */
@@ -43,7 +42,7 @@ export class NoteReader {
 
   of(message: StoredWords & { id: number; seq: number; stepId: number }): NotedMessage {
     const { id: messageId, seq } = message;
-    return { messageId, seq, files: namedFilesOf(message), said: saidOf(message), ...this.doneIn(message) };
+    return { messageId, seq, files: namedFilesOf(message), ...this.doneIn(message) };
   }
 
   /** Reads only the calls and the results of a message. A result is left out if its call was not read. */
@@ -88,8 +87,13 @@ function readPart(text: string): string {
   return plainText(excerpt(text, NOTED_CHARS_MAX, NOTED_CHARS_MAX - NOTED_END_CHARS));
 }
 
-/** Reads only the requests, rules and decisions of a message. Those in an agent's summary were said before it. */
-export function saidOf(message: StoredWords): Notes["said"] {
+interface SaidLine {
+  kind: "request" | "rule" | "decision";
+  text: string;
+}
+
+/** Reads the requests, rules and decisions of a message. Those in an agent's summary were said before it. */
+export function saidOf(message: StoredWords): SaidLine[] {
   if (compactionNote(message.metadata) !== undefined) return [];
   const parts = message.parts.filter((part) => !isInjected(part));
   return saidIn(message.role, message.text, wordsOf(message), parts);
@@ -108,7 +112,7 @@ function filesOf(role: Role, words: string, calls: readonly ToolCallPart[]): Not
   return Array.from(weights, ([path, weight]) => ({ path, weight }));
 }
 
-function saidIn(role: Role, text: string, words: string, parts: readonly Part[]): Notes["said"] {
+function saidIn(role: Role, text: string, words: string, parts: readonly Part[]): SaidLine[] {
   if (role === "user") return saidByUser(words, text.length > NOTED_CHARS_MAX);
   if (role !== "assistant") return [];
   let prose = "";
@@ -123,7 +127,7 @@ function saidIn(role: Role, text: string, words: string, parts: readonly Part[])
 }
 
 /** Returns the beginning of a request, and its sentences that set rules. For a pasted document, returns only the beginning. */
-function saidByUser(words: string, isDocument: boolean): Notes["said"] {
+function saidByUser(words: string, isDocument: boolean): SaidLine[] {
   const said = withoutHarness(words);
   const request = cutLine(oneLine(said), REQUEST_CHARS_MAX);
   if (request.length < REQUEST_CHARS_MIN || !/\p{L}/u.test(request)) return [];

@@ -18,6 +18,8 @@ const BULLET = /^\s*(?:[-*+•‣◦–]|\(?\d{1,3}[.)]|\[[ xX]\])\s+/;
 const HEADING = /^\s*#{1,6}\s+/;
 const QUOTE = /^\s*>\s?/;
 const ROW = /^\s*\|.*\|\s*$/;
+/** A line of one or two words above a list names what the list has. */
+const LABEL = /^\S{1,24}(?: \S{1,12})?(?<![.!?。！？:：…,;])$/u;
 const RULE = /^[\s|:=_*#~+-]*$/;
 const SENTENCE_END =
   /(?<=[.!?…]["'”’)\]*_`]{0,3})(?<!\b(?:e\.g|i\.e|vs|cf|al|Dr|Mr|Ms|Mrs)\.)\s+(?=["'“‘([*_]{0,3}(?:[\p{Lu}\p{Lt}\p{Lo}\p{N}]|`))|(?<=[。！？])/u;
@@ -41,7 +43,8 @@ export function sentencesOf(text: string): Sentence[] {
     if (single !== "") found.push({ text: single, kind });
   };
 
-  for (const line of text.split("\n")) {
+  const lines = text.split("\n");
+  for (const [index, line] of lines.entries()) {
     if (FENCE.test(line)) {
       close();
       fenced = !fenced;
@@ -50,6 +53,7 @@ export function sentencesOf(text: string): Sentence[] {
     else if (ROW.test(line)) push("row", line);
     else if (HEADING.test(line)) push("heading", line.replace(HEADING, ""));
     else if (QUOTE.test(line)) push("quote", line.replace(QUOTE, ""));
+    else if (isLabel(line, lines[index + 1])) push("heading", line.replace(BULLET, ""));
     else if (BULLET.test(line)) {
       close();
       open = line.replace(BULLET, "");
@@ -61,6 +65,16 @@ export function sentencesOf(text: string): Sentence[] {
   }
   close();
   return found;
+}
+
+/** Returns true for a short line without an end mark above a list, or above a list within its own. */
+function isLabel(line: string, next = ""): boolean {
+  if (!BULLET.test(next) || !LABEL.test(line.replace(BULLET, "").trim())) return false;
+  return !BULLET.test(line) || indentOf(next) > indentOf(line);
+}
+
+function indentOf(line: string): number {
+  return line.search(/\S/);
 }
 
 function isWrapped(above: string, line: string): boolean {

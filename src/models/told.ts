@@ -35,6 +35,8 @@ export interface ToldMessage {
   messageId: number;
   seq: number;
   by: Teller;
+  /** True if it also calls tools. Then its words do not close a turn. */
+  calls: boolean;
   sentences: readonly Sentence[];
 }
 
@@ -56,7 +58,7 @@ const READ_CHARS_MAX = 12_000;
 const CHARS_MAX = 200;
 const CLAUSE_END = /(?<=;|；) +| +[—–] *(?!$)|(?<=,) +(?=(?:but|so|because|and then)\b)/;
 const SENTENCES_MAX = 60;
-/** A sentence of fewer words that tell something, such as "All tests:", needs its neighbors to be understood. */
+/** A sentence of fewer words that tell something, such as "All files:", needs its neighbors to be understood. "All tests pass" does not. */
 const WORDS_MIN = { user: 1, agent: 3 };
 /** A longer sentence has enough of them. Counting words takes longer than all else that is read of a sentence. */
 const WORDS_COUNTED_CHARS_MAX = 80;
@@ -69,11 +71,18 @@ const FILLER =
   /^(?:(?:great|perfect|excellent|good|nice|okay|ok|sure|yes|right|exactly(?: right)?|absolutely|interesting|ah|done|hmm|thanks|got it|you['’]re (?:absolutely )?right)(?: (?:catch|question|point|idea|news))?[!.,:]+\s+)+/i;
 /** Words of deciding, of rules, of outcomes, and of what is open. */
 const TELLING =
-  /\b(?:decid\w+|decision|chose|option|instead|because|root cause|the (?:issue|problem|bug|fix)|turns out|found|fixed|pass(?:ed|es|ing)?|fail(?:ed|s|ing)?|commit|revert|reject|must|never|always|don['’]t|do not|should|only|not yet|open|todo|remain|pending|next step|blocked)\b/i;
+  /\b(?:decid\w+|decision|chose|option|instead|because|root cause|the (?:issue|problem|bug|fix)|turns out|found|fixed|pass(?:ed|es|ing)?|fail(?:ed|s|ing)?|commit(?:ted)?|revert(?:ed)?|reject(?:ed)?|must|never|always|don['’]t|do not|should|only|not yet|open|todo|remain|pending|next step|blocked)\b/i;
 const NAME = /`|\/\w|\w\.\w{1,4}\b/;
+/** `src/lock.ts:7` */
+const LONE_NAME = /^[\x21-\x7e]+$/;
 const ANNOUNCES = /[:：]$/;
 const BOLD_LINE = /^\*\*[^*]+\*\*:?$/;
 const MARKS = /\*\*|__|`/g;
+/** `[lock.ts](/home/ana/shop/src/lock.ts:7)` */
+const LINK_TO_FILE = /\[([^\][]+)\]\((?!\w+:)[^\s()]+\)/g;
+/** The end of a line that only announces what the next call, or the next line, shows. */
+const TAIL =
+  /(?:^|(?<=[.!?…:]["'”’)]*) +)(?:(?:now|so|and|then|next|also),? )?(?:let me|let['’]s|i['’]ll|i will|here(?:['’]s| is| are)|below (?:is|are)|(?:these|those|the (?:following|key|main)(?: \w+)?) (?:are|is|were|was))\b[^.!?]*(?:[.:：]|\.\.\.|…)$/i;
 const LEADING_SIGNS = /^[^\p{L}\p{N}"'“‘([{<./~$#@-]+/u;
 
 /** What the programs of agents put into a user's message: commands and their output, notices, instructions. */
@@ -108,7 +117,8 @@ export class ToldReader {
     const by = isSummary ? "summary" : role === "assistant" ? "agent" : "user";
     if (role === "system") return undefined;
     const sentences = sentencesIn(prose, by === "user" ? "user" : "agent");
-    return sentences.length === 0 ? undefined : { messageId, seq, by, sentences };
+    const calls = message.parts.some(({ type }) => type === "tool_call");
+    return sentences.length === 0 ? undefined : { messageId, seq, by, calls, sentences };
   }
 
   #noteCommits({ stepId, parts }: SaidMessage): void {
@@ -126,7 +136,7 @@ export class ToldReader {
     const sentences = Array.from(plainText(text).matchAll(COMMIT_LINE), ([, hash, subject]): Sentence => {
       return { text: cutLine(`committed ${hash}: ${oneLine(subject!)}`, CHARS_MAX), worth: 0, isCode: false };
     });
-    return sentences.length === 0 ? undefined : { messageId, seq, by: "commit", sentences };
+    return sentences.length === 0 ? undefined : { messageId, seq, by: "commit", calls: false, sentences };
   }
 }
 
@@ -147,11 +157,15 @@ function sentencesIn(prose: string, by: "user" | "agent"): Sentence[] {
     if (found.length === SENTENCES_MAX) break;
     const isCode = kind === "code";
     if (by === "agent" && (isCode || kind === "heading" || BOLD_LINE.test(written))) continue;
-    const line = oneLine(written.replace(MARKS, "").replace(LEADING_SIGNS, ""));
-    const text = by === "agent" ? line.replace(FILLER, "") : line;
-    if (text.length <= WORDS_COUNTED_CHARS_MAX && new Set(words(text)).size < WORDS_MIN[by]) continue;
+    const line = oneLine(written.replace(MARKS, "").replace(LINK_TO_FILE, "$1").replace(LEADING_SIGNS, ""));
+    const text = by === "agent" ? line.replace(FILLER, "").replace(TAIL, "") : line;
+    if (text === "") continue;
+    const isTelling = TELLING.test(line);
+    const wordsMin = WORDS_MIN[by] - (isTelling ? 1 : 0);
+    if (text.length <= WORDS_COUNTED_CHARS_MAX && new Set(words(text)).size < wordsMin) continue;
+    if (by === "agent" && LONE_NAME.test(text)) continue;
     let worth = 0;
-    if (TELLING.test(line)) worth += WORTH.telling[by];
+    if (isTelling) worth += WORTH.telling[by];
     if (by === "agent") {
       if (NARRATION.test(text)) continue;
       if (/\d/.test(text)) worth += WORTH.digit;
@@ -213,18 +227,19 @@ export function toldIn(messages: readonly ToldMessage[]): Told[] {
   });
 }
 
-/** Returns the ids of the messages in which agents spoke last before the user did. */
+/** Returns the ids of the messages in which agents spoke last before the user did, unless they then went on to work. */
 function closingsOf(messages: readonly ToldMessage[]): Set<number> {
   const closings = new Set<number>();
-  let last: number | undefined;
-  for (const { messageId, by } of messages) {
-    if (by === "agent") last = messageId;
-    else if (by === "user") {
-      if (last !== undefined) closings.add(last);
-      last = undefined;
-    }
+  let last: ToldMessage | undefined;
+  const close = (): void => {
+    if (last?.calls === false) closings.add(last.messageId);
+    last = undefined;
+  };
+  for (const message of messages) {
+    if (message.by === "agent") last = message;
+    else if (message.by === "user") close();
   }
-  if (last !== undefined) closings.add(last);
+  close();
   return closings;
 }
 
@@ -334,4 +349,9 @@ function wholeWords(text: string): string[] {
     if (kind !== "piece") found.add(word);
   });
   return [...found];
+}
+
+/** Returns what stands between a sentence and the next one. A sentence without a mark at its end, such as an item of a list, is set apart. */
+export function jointAfter(text: string): string {
+  return /[.!?…:;,。！？：][)"'”’]*$/.test(text) ? " " : "; ";
 }

@@ -18,7 +18,7 @@ const ANSWER_MESSAGES_MAX = 40;
 const NAMED_MAX = 3_000;
 
 /** SQL: the session `s` is a subagent's. */
-const IS_SUBAGENT = `coalesce(s.metadata, '') LIKE '%"agentId"%'`;
+const IS_SUBAGENT = `coalesce(s.metadata, '') LIKE '%"isSubagent":true%'`;
 
 /** The newest messages that are not in the full-text index yet, and are searched by reading them. */
 const TAIL_MAX = 300;

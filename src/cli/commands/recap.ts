@@ -5,15 +5,17 @@ import type { Unreadable } from "../../session/moving/export.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { timeOption, wholeNumberOption } from "../options.ts";
+import { cutToWidth } from "../screen/display-width.ts";
 import { idsShown } from "../screen/short-ids.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { formatCount, formatTime, oneLine } from "../screen/text.ts";
-import { countsOf, factsLine, outcomeLines, timeFor, timesFor, titleLine, toldRows } from "../screen/topic-lines.ts";
+import { countsOf, factsLine, outcomeLines, timeFor, titleLine, toldRows } from "../screen/topic-lines.ts";
 import { findProject } from "../stores/find-project.ts";
 import { lastSessions } from "../stores/find-session.ts";
 import { LEFT_OUT_HINT, unreadableFailure } from "../unreadable.ts";
 
 type Recap = ReturnType<Store["recap"]>;
+type Topic = Recap["topics"][number];
 
 interface RecapFlags {
   since?: number;
@@ -23,15 +25,17 @@ interface RecapFlags {
   lines: number;
 }
 
-const LIMIT_DEFAULT = 8;
+const LIMIT_DEFAULT = 12;
 const LINES_DEFAULT = 3;
+/** What was asked is told in short. What came of it stands below. */
+const TITLE_WIDTH = 72;
 
 export const recapCommand: Command<RecapFlags> = {
   usage: "recap",
   summary: "Show what was worked on, decided and left open in the last days.",
   details:
-    "A topic is a session with its subagents, or several of one title. Each project has its place, then the largest topics are " +
-    "chosen. Every line is quoted from a message, and ends with the message that `expand` accepts. With --json: one object with its topics.",
+    "A topic is a session with its subagents, or several of one title. Each project has its place with its newest topic, then the largest " +
+    "are chosen. What came out stands first, in the words that closed the turns. Every line is quoted from a message, and ends with the message that `expand` accepts. With --json: one object with its topics.",
   options: [
     timeOption(
       "since",
@@ -95,19 +99,17 @@ function* recapLines(recap: Recap, untilMs: number | undefined, store: Store, te
   }
 }
 
-function* topicLines(
-  topic: Recap["topics"][number],
-  idOf: (sessionId: string) => string,
-  terminal: Terminal,
-): Generator<string> {
-  const { title, sessionIds, messageCount } = topic;
-  yield titleLine(title, `session ${oneLine(idOf(sessionIds[0]!))}`, terminal);
-  const facts = [
-    timesFor(terminal, topic),
-    ...(sessionIds.length > 1 ? [formatCount(sessionIds.length, "session")] : []),
-    formatCount(messageCount, "message"),
-  ];
-  yield terminal.style("dim", `  ${factsLine(facts)}`);
-  yield* toldRows(topic.told, terminal);
-  yield* outcomeLines({ ...topic, files: [] }, terminal);
+function* topicLines(topic: Topic, idOf: (sessionId: string) => string, terminal: Terminal): Generator<string> {
+  const { title, sessionIds, lastAtMs, told } = topic;
+  const count = sessionIds.length > 1 ? [formatCount(sessionIds.length, "session")] : [];
+  const [day] = timeFor(terminal, lastAtMs).split(" ");
+  yield titleLine(
+    cutToWidth(title, TITLE_WIDTH),
+    factsLine([day!, ...count, `session ${oneLine(idOf(sessionIds[0]!))}`]),
+    terminal,
+  );
+  yield* toldRows(told, terminal);
+  const said = told.map(({ text }) => text).join("\n");
+  const decided = topic.decided.filter(({ text }) => !said.includes(text));
+  yield* outcomeLines({ ...topic, decided, files: [] }, terminal);
 }

@@ -25,28 +25,6 @@ const HALVING_MESSAGES = 120;
 const ACTIONS_MAX = 8;
 
 /**
- * Returns the user's requests, the user's rules, and the decisions, each text once. The first request comes first, because the
- * others serve it. All else is ordered newest first.
- */
-export function saidLines(notes: readonly Noted<"said">[]): Record<"asked" | "rules" | "decided", NotedLine[]> {
-  const newest = notes.toReversed().flatMap(({ messageId, seq, said }) => {
-    return said.toReversed().map(({ kind, text }) => ({ kind, text, messageId, seq }));
-  });
-  const first = newest.findLast(({ kind }) => kind === "request" || kind === "rule");
-  const seen = new Set<string>();
-  const others = newest.filter((line) => {
-    const key = line.text.toLowerCase();
-    return line !== first && !seen.has(key) && seen.add(key);
-  });
-  const asked = others.filter(({ kind }) => kind === "request");
-  return {
-    asked: first === undefined ? asked : [first, ...asked],
-    rules: others.filter(({ kind }) => kind === "rule"),
-    decided: others.filter(({ kind }) => kind === "decision"),
-  };
-}
-
-/**
  * Returns errors, newest first. Only the last result of each action counts, so a success removes an earlier error of the same action.
  *
  * @param isMendedBy  Returns true if a success of another action removes an error, too.

@@ -2,7 +2,7 @@ import { element, escapeText } from "../../core/markup.ts";
 import { once } from "../../core/once.ts";
 import type { TokenCounter } from "../../core/tokens.ts";
 import { baseName, fileList } from "../../core/working-set.ts";
-import { chooseTold, type Told } from "../../models/told.ts";
+import { chooseTold, jointAfter, type Told } from "../../models/told.ts";
 import { lineTokens } from "../costs.ts";
 import type { RenderOptions, Story } from "../result.ts";
 import type { KeptLine, NotedLine } from "./noted-lines.ts";
@@ -121,16 +121,11 @@ function toldLines(told: readonly Told[]): string[] {
   let before: Told | undefined;
   for (const one of told) {
     const text = escapeText(one.text);
-    if (one.messageId === before?.messageId) lines[lines.length - 1] += `${jointAfter(before)}${text}`;
+    if (one.messageId === before?.messageId) lines[lines.length - 1] += `${jointAfter(before.text)}${text}`;
     else lines.push(`${headOf(one)}${text}`);
     before = one;
   }
   return lines;
-}
-
-/** A sentence that ends without a mark, such as an item of a list, is set apart from the next. */
-function jointAfter({ text }: Told): string {
-  return /[.!?…:;,。！？][)"'”’]*$/.test(text) ? " " : "; ";
 }
 
 function headOf({ seq, by }: Told): string {

@@ -265,7 +265,8 @@ class CodexTranslator extends Translator<JsonLine> {
     const { id, cwd, source, forked_from_id, parent_thread_id, timestamp, git, ...rest } = this.#meta;
     const { instructions: _i, base_instructions: _b, dynamic_tools: _d, history_base: base, ...about } = rest;
     const externalId = stringOf(id) ?? basename(this.file.path, ".jsonl");
-    const spawn = objectOf(objectOf(objectOf(source).subagent).thread_spawn);
+    const { subagent } = objectOf(source);
+    const spawn = objectOf(objectOf(subagent).thread_spawn);
     // A session that continues in another rollout names itself as its base.
     const candidates = [spawn.parent_thread_id, parent_thread_id, forked_from_id, objectOf(base).thread_id].map(
       stringOf,
@@ -274,7 +275,7 @@ class CodexTranslator extends Translator<JsonLine> {
       externalId,
       source: "codex",
       parentExternalId: candidates.find((candidate) => candidate !== undefined && candidate !== externalId),
-      isSubagent: stringOf(spawn.parent_thread_id) !== undefined,
+      isSubagent: subagent !== undefined,
       folder: stringOf(cwd),
       title: nameInIndex(this.file.path, externalId),
       createdAtMs: millisecondsOf(timestamp),

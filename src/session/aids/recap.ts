@@ -5,7 +5,7 @@ import { toldLines } from "./told-lines.ts";
 import type { TolerantReader, UnreadableOption } from "./tolerant-reader.ts";
 import { type Decision, type OpenEnd, openEnds, type WorkLine, workIn } from "./work-lines.ts";
 
-export const RECAP_LIMIT_DEFAULT = 8;
+export const RECAP_LIMIT_DEFAULT = 12;
 export const RECAP_LINES_DEFAULT = 3;
 export const RECAP_MS_DEFAULT = 7 * 24 * 60 * 60 * 1_000;
 
@@ -16,8 +16,8 @@ const ENDING_SESSIONS_MAX = 20;
 /** The newest messages with words of a session that are read, a page at a time, and the most pages. */
 const SAID_MAX = 80;
 const PAGES_MAX = 5;
-/** What is told of a topic may have about so many tokens for each line of the other kinds. */
-const TOLD_TOKENS = 28;
+/** What is told of all topics may have about so many tokens for each line of the other kinds in a topic. */
+const TOLD_TOKENS = 300;
 /** An open end makes a topic as important as this many messages. */
 const END_MESSAGES = 20;
 
@@ -27,7 +27,7 @@ export interface RecapOptions extends UnreadableOption {
   /** Only messages of this time or earlier, in Unix milliseconds; by default all. */
   untilMs?: number;
   project?: string;
-  /** The most topics: 0 to 10,000, by default 8. Each project has one before another has two, and those with most messages and open ends are chosen. */
+  /** The most topics: 0 to 10,000, by default 12. Each project has one before another has two: its newest, and then those with most messages and open ends. */
   limit?: number;
   /** The most lines of each kind in a topic, and a measure for what is told of it: 0 to 10,000, by default 3. */
   linesMax?: number;
@@ -54,7 +54,7 @@ export interface RecapTopic {
   messageCount: number;
   firstAtMs: number;
   lastAtMs: number;
-  /** What came out and what was asked, in sentences of its messages, in order. */
+  /** What came out, in sentences of its messages, in order. */
   told: WorkLine[];
   decided: Decision[];
   open: OpenEnd[];
@@ -95,7 +95,7 @@ export function recapOf(repositories: Repositories, options: RecapSettings, read
   for (const own of [...sessions!, ...subagents!]) {
     const { id } = own;
     const isEnding = own.parentId === undefined && sessionIds.indexOf(id) < ENDING_SESSIONS_MAX;
-    const ends = isEnding ? openEndsOf(repositories, id, reader) : [];
+    const ends = isEnding ? openEndsOf(repositories, own, reader) : [];
     own.group.open = ends.filter(({ messageId, atMs, sessionId }) => {
       return sessionId === id && isIn(span, atMs) && repeated.get(id)?.has(messageId) !== true;
     });
@@ -104,9 +104,12 @@ export function recapOf(repositories: Repositories, options: RecapSettings, read
     if (group === undefined) groups.set(key, own.group);
     else join(group, own);
   }
-  const topics = chosenOf([...groups.values()], limit)
-    .sort((left, right) => right.lastAtMs - left.lastAtMs)
-    .map((group) => topicOf(group, linesMax));
+  const chosen = chosenOf([...groups.values()], limit).sort((left, right) => right.lastAtMs - left.lastAtMs);
+  const told = toldLines(
+    chosen.flatMap(({ said }) => said),
+    TOLD_TOKENS * linesMax,
+  );
+  const topics = chosen.map((group) => topicOf(group, told, linesMax));
   return {
     sinceMs,
     untilMs: untilMs ?? null,
@@ -153,7 +156,7 @@ function sessionIn(
     said,
     open: [],
   };
-  const isSubagent = parentSessionId !== null && metadata?.agentId !== undefined;
+  const isSubagent = parentSessionId !== null && metadata?.isSubagent === true;
   return { id, parentId: isSubagent ? parentSessionId : undefined, parentSessionId, group };
 }
 
@@ -170,8 +173,8 @@ function saidIn(messages: Repositories["messages"], id: string, span: Span): Not
   return said;
 }
 
-function openEndsOf(repositories: Repositories, id: string, reader: TolerantReader): OpenEnd[] {
-  return reader(id, () => openEnds(repositories, id), []);
+function openEndsOf(repositories: Repositories, { id, group }: OwnSession, reader: TolerantReader): OpenEnd[] {
+  return reader(id, () => openEnds(repositories, id, group.said), []);
 }
 
 /** A subagent's session is its parent's, or that of the parent's part in the same project. Sessions of one title are one matter. */
@@ -198,14 +201,17 @@ function join(group: Group, { parentId, group: own }: OwnSession): void {
   group.open.push(...own.open);
 }
 
-/** Chooses one topic of each project, then a second, and so on, the most important first. */
+/** Chooses one topic of each project, then a second, and so on: the newest first, and then the most important. */
 function chosenOf(groups: readonly Group[], limit: number): Group[] {
   const sizeOf = ({ messageCount, open }: Group): number => messageCount + END_MESSAGES * open.length;
   const byProject = new Map<string | null, Group[]>();
   for (const group of groups.toSorted((left, right) => sizeOf(right) - sizeOf(left))) {
     byProject.set(group.project, [...(byProject.get(group.project) ?? []), group]);
   }
-  const ranked = [...byProject.values()].flatMap((own) => own.map((group, rank) => ({ group, rank })));
+  const ranked = [...byProject.values()].flatMap((own) => {
+    const newest = own.reduce((one, other) => (other.lastAtMs > one.lastAtMs ? other : one));
+    return [newest, ...own.filter((group) => group !== newest)].map((group, rank) => ({ group, rank }));
+  });
   return ranked
     .sort((left, right) => left.rank - right.rank || sizeOf(right.group) - sizeOf(left.group))
     .slice(0, limit)
@@ -216,11 +222,11 @@ function isIn({ sinceMs, untilMs }: Span, atMs: number): boolean {
   return atMs >= sinceMs && atMs <= untilMs;
 }
 
-function topicOf({ said, open, ...group }: Group, linesMax: number): RecapTopic {
+function topicOf({ said, open, ...group }: Group, told: readonly WorkLine[], linesMax: number): RecapTopic {
   const { decided, files } = workIn(said, group.project);
   return {
     ...group,
-    told: linesMax === 0 ? [] : toldLines(said, TOLD_TOKENS * linesMax),
+    told: told.filter(({ sessionId }) => group.sessionIds.includes(sessionId)),
     decided: decided.slice(0, linesMax),
     open: open.slice(0, linesMax),
     files: files.slice(0, linesMax),

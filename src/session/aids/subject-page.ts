@@ -12,6 +12,8 @@ export const SUBJECT_LIMIT_DEFAULT = 10;
 const MESSAGES_MAX = 500;
 /** The newest sessions whose open ends are looked for. */
 const SESSIONS_MAX = 10;
+/** The newest messages with words in which the last request of a session is looked for. */
+const SAID_MAX = 20;
 
 export interface SubjectOptions extends UnreadableOption {
   /** The most entries of the timeline, decisions, open ends, and files: 0 to 10,000, by default 10 of each. */
@@ -95,7 +97,12 @@ export function subjectPage(
 
 /** Returns the open ends of a session whose messages are in one of these clusters. */
 function endsIn(repositories: Repositories, sessionId: string, roots: ReadonlySet<number>): OpenEnd[] {
-  return openEnds(repositories, sessionId).filter((end) => roots.has(clusterOf(repositories, end) ?? 0));
+  const said = repositories.messages.saidBefore(sessionId, {
+    seqFrom: 0,
+    seqEnd: Number.MAX_SAFE_INTEGER,
+    limit: SAID_MAX,
+  });
+  return openEnds(repositories, sessionId, said).filter((end) => roots.has(clusterOf(repositories, end) ?? 0));
 }
 
 export function workedOn(row: DatedCluster): WorkedOn {

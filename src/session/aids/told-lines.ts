@@ -1,56 +1,87 @@
-import { chooseTold, type Told, ToldReader, toldIn } from "../../models/told.ts";
+import { jointAfter, rankTold, type Told } from "../../models/told.ts";
 import { words } from "../../models/words.ts";
 import type { NotableMessage } from "../../store/index.ts";
-import { sourcesIn, type WorkLine } from "./work-lines.ts";
+import { ASKED_WORDS_MIN, sourcesIn, toldBy, type WorkLine } from "./work-lines.ts";
 
-/** Who comes back later needs what came out more than what was asked and how it went on, and the last words most. */
-const LAST_WORTH = 1.5;
-const CLOSING_WORTH = 0.6;
-const PASSING_WORTH = -0.4;
-const ASKED_WORTH = -1;
-/** A user's sentence of fewer words that tell something needs its neighbors to be understood. */
-const ASKED_WORDS_MIN = 3;
-/** A sentence costs about so many characters for each token. */
-const CHARS_PER_TOKEN = 4;
+/** An agent mostly begins its closing words with what came out, and lists the details below. */
+const FIRST_WORTH = [1.6, 0.8, 0.3];
+/** The words that closed the last turn tell where the work stands. */
+const LAST_FACTOR = 1.4;
+/** Each session in which more was done than answering has its best sentence. */
+const BEST_WORTH = 20;
+const WORK_MESSAGES_MIN = 3;
+/** What was asked, and what was said during the work, matters less to who comes back. */
+const ASKED_FACTOR = 0.3;
+const PASSING_FACTOR = 0.3;
+/** How work ended. */
+const OUTCOME =
+  /\b(?:pass(?:ed|es|ing)?|fail(?:ed|s|ing|ures?)?|commit(?:ted)?|merged|pushed|deployed|released|published|0 (?:issues|errors))\b/i;
+const OUTCOME_WORTH = 1;
+/** A shorter sentence of an agent, in bytes, is mostly a name of a list. */
+const SHORT_BYTES = 24;
+const SHORT_FACTOR = 0.4;
+/** A sentence has about so many bytes for each token. */
+const BYTES_PER_TOKEN = 4;
 /** The message that a line names costs about so many tokens. */
 const SOURCE_TOKENS = 6;
 
 /**
- * Returns what messages of one or more sessions tell to somebody who comes back: first of all what came out, in the words that closed the
- * turns, then what was asked. Each line has the sentences of one message.
+ * Returns what messages tell to somebody who comes back: what came out, in the words that closed the turns. Each line has the sentences
+ * of one message, and lines are in order.
  *
  * @param messages  Of each session in order.
  * @param tokensMax  About the tokens of all lines.
  */
 export function toldLines(messages: readonly NotableMessage[], tokensMax: number): WorkLine[] {
-  const bySession = new Map<string, NotableMessage[]>();
-  for (const message of messages) {
-    const own = bySession.get(message.sessionId);
-    if (own === undefined) bySession.set(message.sessionId, [message]);
-    else own.push(message);
+  const told = toldBy(messages).filter(({ by, text }) => by !== "user" || new Set(words(text)).size >= ASKED_WORDS_MIN);
+  const sessionOf = new Map(messages.map(({ id, sessionId }) => [id, sessionId]));
+  const lastIds = new Set(
+    new Map(
+      told.flatMap(({ isClosing, messageId }) => (isClosing ? [[sessionOf.get(messageId), messageId]] : [])),
+    ).values(),
+  );
+  let index = 0;
+  let asked = 0;
+  const candidates = told.map((one, order) => {
+    const before = told[order - 1];
+    index = one.messageId === before?.messageId ? index + 1 : 0;
+    if (one.by === "user" || sessionOf.get(one.messageId) !== (before && sessionOf.get(before.messageId)))
+      asked = one.seq;
+    const turnLength = one.seq - asked;
+    return { ...one, order, turnLength, worth: worthToReturn(one, index, turnLength, lastIds.has(one.messageId)) };
+  });
+  const best = new Map<string, (typeof candidates)[number]>();
+  for (const one of candidates) {
+    const sessionId = sessionOf.get(one.messageId)!;
+    if (one.isClosing && one.turnLength >= WORK_MESSAGES_MIN && one.worth > (best.get(sessionId)?.worth ?? 0))
+      best.set(sessionId, one);
   }
-  const told = [...bySession.values()].flatMap((own) => {
-    const reader = new ToldReader();
-    const read = own.flatMap((message) => reader.of(message) ?? []).filter(({ by }) => by !== "summary");
-    const lines = toldIn(read).filter(({ by, text }) => by !== "user" || new Set(words(text)).size >= ASKED_WORDS_MIN);
-    const lastId = lines.findLast(({ isClosing }) => isClosing)?.messageId;
-    return lines.map((line) => ({ ...line, worth: line.worth + worthToReturn(line, lastId) }));
-  });
-  const chosen = chooseTold(told, tokensMax, {
-    of: ({ text }) => text.length / CHARS_PER_TOKEN,
-    first: () => SOURCE_TOKENS,
-  });
+  for (const one of best.values()) one.worth += BEST_WORTH;
+  const chosen = rankTold(
+    candidates,
+    { of: ({ text }) => Buffer.byteLength(text) / BYTES_PER_TOKEN, first: () => SOURCE_TOKENS },
+    tokensMax,
+  );
   const lineOf = sourcesIn(messages);
   const lines = new Map<number, string>();
-  for (const { messageId, text } of chosen) {
+  for (const { messageId, text } of chosen.sort((left, right) => left.order - right.order)) {
     const before = lines.get(messageId);
-    lines.set(messageId, before === undefined ? text : `${before} ${text}`);
+    lines.set(messageId, before === undefined ? text : `${before}${jointAfter(before)}${text}`);
   }
   return Array.from(lines, ([messageId, text]) => lineOf({ text, messageId }));
 }
 
-function worthToReturn({ by, isClosing, messageId }: Told, lastId: number | undefined): number {
-  if (by === "user") return ASKED_WORTH;
-  if (messageId === lastId) return LAST_WORTH;
-  return isClosing ? CLOSING_WORTH : PASSING_WORTH;
+/** @param turnLength  The messages since the user spoke. More work mostly means that more came out. */
+function worthToReturn(
+  { by, isClosing, worth, text }: Told,
+  index: number,
+  turnLength: number,
+  isLast: boolean,
+): number {
+  if (by === "user") return ASKED_FACTOR * worth;
+  if (!isClosing) return PASSING_FACTOR * worth;
+  const size = 1 + Math.log2(1 + turnLength) / 4;
+  const short = index > 0 && Buffer.byteLength(text) < SHORT_BYTES ? SHORT_FACTOR : 1;
+  const outcome = OUTCOME.test(text) ? OUTCOME_WORTH : 0;
+  return (worth + outcome + (FIRST_WORTH[index] ?? 0)) * size * short * (isLast ? LAST_FACTOR : 1);
 }

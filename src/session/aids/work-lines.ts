@@ -1,11 +1,14 @@
-import { openErrors, rankedFiles, saidLines } from "../../context/story/noted-lines.ts";
+import { openErrors, rankedFiles } from "../../context/story/noted-lines.ts";
 import type { ActionKind } from "../../core/action.ts";
 import type { Role } from "../../core/message.ts";
 import { isPath } from "../../core/project.ts";
-import { NoteReader } from "../../models/notes.ts";
+import { decisionsIn } from "../../models/decisions.ts";
+import { NoteReader, namedFilesOf } from "../../models/notes.ts";
 import { isSameMatter } from "../../models/same-matter.ts";
 import { sentencesOf } from "../../models/sentences.ts";
 import { openTasksIn } from "../../models/statements.ts";
+import { type Told, ToldReader, toldIn } from "../../models/told.ts";
+import { words } from "../../models/words.ts";
 import type { ClusterRow, NotableMessage, Repositories } from "../../store/index.ts";
 import type { TolerantReader } from "./tolerant-reader.ts";
 
@@ -26,7 +29,10 @@ export interface Decision extends WorkLine {
   replaces: WorkLine[];
 }
 
-/** An `error` after which its tool, or the programs of its command, did not succeed, a `question` without an answer, or an open `task`. */
+/**
+ * An `error` of a turn that was cut off after which its tool, or the programs of its command, did not succeed, a `question` without an
+ * answer, or an open `task`: of the last list, or what the user asked in a turn that was cut off.
+ */
 export interface OpenEnd extends WorkLine {
   kind: "error" | "question" | "task";
 }
@@ -46,18 +52,9 @@ const TOOLS: ReadonlySet<string> = new Set<ActionKind>(["read", "edit", "write",
 const ASKS_ONLY = / (?:--?help|-h|--version|-V|--dry-run\S*)(?: |$)/;
 const SHARED_WORDS_MIN = 2;
 
-/** A choice, or what was found to be the cause and the cure. */
-const CHOICE =
-  /\b(?:decid\w+|decision|agreed?|concluded?|chose|root cause|turns? out|(?:problem|issue|bug|cause|reason|solution) (?:is|was)|the (?:cause|reason|fix)\b[^.]{0,40}(?::|\b(?:is|was))|instead of|rather than|(?:works?|fails?) because|(?:fixed|resolved|solved)\b[^.]{0,80}\bby\b|(?:confirmed|verified)\b.*\b(?:so|because))\b/i;
-/** That something is done, or open. */
-const STATE =
-  /\b(?:is|was|are|were) (?:now |still |already )*(?:(?:fixed|resolved|solved)(?! by)|open|unknown|verified|complete|gone|green)\b|\bno decision\b|(?:\bnot|n['’]t) (?:yet )?(?:decided|found)\b/i;
-const ANNOUNCEMENT = /^(?:now|next|first|let me|let['’]s|i['’]ll|i will|i need|continuing)\b/i;
-const SENTENCE_END = /(?<=[.!?]["'”’)*_]*)\s+/;
-/** A rule for the next answer alone. One that is to last says so. */
-const FOR_NOW =
-  /\b(?:don['’]?t|do not) (?:change|make|modify|start|do|edit|touch|write|implement|fix|run|commit|push)\b[^.,;]*?\b(?:yet|for now|right now|code now|any changes|anything)\b(?=\s*(?:[.,;:!–—(-]|$))|\bjust (?:let me know|tell me|answer)\b/i;
-const LASTING = /\b(?:always|never|ever|without|unless|before you|by hand)\b/i;
+const REPEATED_MIN = 3;
+/** A user's sentence of fewer words that tell something needs its neighbors to be understood. */
+export const ASKED_WORDS_MIN = 3;
 
 /** A question may be followed by a polite sentence. */
 const LAST_SENTENCES = 2;
@@ -71,20 +68,20 @@ export function workIn(
   project: string | null,
 ): { decided: Decision[]; files: WorkLine[] } {
   const sorted = messages.toSorted((left, right) => left.createdAtMs - right.createdAtMs || left.id - right.id);
-  // The messages may be of several sessions, so they are numbered anew.
-  const reader = new NoteReader();
-  const notes = sorted.map((message, seq) => reader.of({ ...message, seq }));
   const lineOf = sourcesIn(sorted);
-  const { rules, decided } = saidLines(notes);
+  const decided = decisionsIn(toldBy(sorted))
+    .map(lineOf)
+    .sort((left, right) => right.atMs - left.atMs || right.messageId - left.messageId);
   const decisions: Decision[] = [];
-  const lasting = [...rules.filter(({ text }) => isLasting(text)), ...decided.filter(({ text }) => isChoice(text))];
-  for (const line of lasting.sort((left, right) => right.seq - left.seq)) {
+  for (const line of decided) {
     const newer = decisions.find((one) => one.messageId !== line.messageId && isSameMatter(one.text, line.text));
-    if (newer === undefined) decisions.push({ ...lineOf(line), replaces: [] });
-    else newer.replaces.push(lineOf(line));
+    if (newer === undefined) decisions.push({ ...line, replaces: [] });
+    else newer.replaces.push(line);
   }
+  // The messages may be of several sessions, so they are numbered anew.
+  const named = sorted.map((message, seq) => ({ messageId: message.id, seq, files: namedFilesOf(message) }));
   const files = new Map<string, WorkLine>();
-  for (const line of rankedFiles(notes)) {
+  for (const line of rankedFiles(named)) {
     const isWithin = project !== null && isPath(project) && line.text.startsWith(`${project}/`);
     const text = isWithin ? line.text.slice(project.length + 1) : line.text;
     if (!files.has(text)) files.set(text, { ...lineOf(line), text });
@@ -92,20 +89,54 @@ export function workIn(
   return { decided: decisions, files: [...files.values()] };
 }
 
-function isLasting(text: string): boolean {
-  return LASTING.test(text) || !text.split(SENTENCE_END).some((sentence) => FOR_NOW.test(sentence));
+/**
+ * Returns what messages of one or more sessions tell, each session's in order, without what agents wrote to compact their context. A
+ * sentence that a user repeats in several messages is what a program puts around each prompt.
+ */
+export function toldBy(messages: readonly NotableMessage[]): Told[] {
+  const bySession = new Map<string, NotableMessage[]>();
+  for (const message of messages) {
+    const own = bySession.get(message.sessionId);
+    if (own === undefined) bySession.set(message.sessionId, [message]);
+    else own.push(message);
+  }
+  const counts = new Map<string, number>();
+  const told = [...bySession.values()].flatMap((own) => {
+    const reader = new ToldReader();
+    const read = own.flatMap((message) => reader.of(message) ?? []).filter(({ by }) => by !== "summary");
+    for (const { by, sentences } of read) {
+      if (by === "user") for (const { text } of sentences) counts.set(text, (counts.get(text) ?? 0) + 1);
+    }
+    return toldIn(read);
+  });
+  return told.filter(({ by, text }) => by !== "user" || counts.get(text)! < REPEATED_MIN);
 }
 
-function isChoice(text: string): boolean {
-  return text
-    .split(SENTENCE_END)
-    .some((sentence) => CHOICE.test(sentence) && !STATE.test(sentence) && !ANNOUNCEMENT.test(sentence));
-}
-
-/** Returns the open ends of a session, newest first. */
-export function openEnds({ messages }: NotableReader, sessionId: string): OpenEnd[] {
+/**
+ * Returns what the last turn of a session left open, newest first. Closing words of the agent tell what came of the errors before them.
+ * Without them, the turn was cut off, and what the user asked is open.
+ *
+ * @param said  The newest messages with words.
+ */
+export function openEnds({ messages }: NotableReader, sessionId: string, said: readonly NotableMessage[]): OpenEnd[] {
   const range = { seqFrom: 0, seqEnd: Number.MAX_SAFE_INTEGER, limit: ENDING_MESSAGES_MAX };
-  return openEndsIn(messages.notableBefore(sessionId, range));
+  const ending = messages.notableBefore(sessionId, range);
+  const last = ending.at(-1);
+  const ends = openEndsIn(ending);
+  if (last?.role === "assistant" && !last.parts.some(({ type }) => type === "tool_call")) {
+    return ends.filter(({ kind }) => kind !== "error");
+  }
+  const asked = said.findLast((message) => message.sessionId === sessionId && message.role === "user");
+  if (asked === undefined) return ends;
+  const sinceAsked = ends.filter(({ kind, seq }) => kind !== "error" || seq > asked.seq);
+  const isQuestion = ends.some(({ kind, messageId }) => kind === "question" && messageId === asked.id);
+  // "Thanks" asks for nothing, and "yes" is understood by what was asked before.
+  const sentences = toldBy([asked]).filter(
+    ({ by, text }) => by === "user" && new Set(words(text)).size >= ASKED_WORDS_MIN,
+  );
+  if (isQuestion || sentences.length === 0) return sinceAsked;
+  const ask = sentences.reduce((best, one) => (one.worth > best.worth ? one : best));
+  return [...sinceAsked, { kind: "task", ...sourcesIn([asked])(ask) }];
 }
 
 /** Returns the open ends of a list of messages that ends with these, newest first. */

@@ -63,7 +63,7 @@ test("a question comes with its answer, although a hook has said something betwe
 
 test("a compaction brings back what the session said, not what its subagents said", () => {
   const path = storeOf({ own: [ASKED, DECIDED], helper: [user("Read the labels of the printer, please.")] });
-  describeSession(path, "helper", { agentId: "a1" }, "own");
+  describeSession(path, "helper", { isSubagent: true }, "own");
   const said = saidAt(path, "session-start", { source: "compact", session_id: "own" });
   expect(said).toContain("eu-north-1");
   expect(said).not.toContain("printer");

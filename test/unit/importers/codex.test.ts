@@ -382,7 +382,10 @@ describe("a history that was changed", () => {
     const paged = line("session_meta", { id: "h", history_base: { thread_id: "p", end_byte_offset: 512 } });
     for (const meta of [spawned, forked, guardian, paged]) {
       const events = await eventsOfLines(codex, [meta, META, said("user", "hi")]);
-      expect(sessionsIn(events)).toMatchObject([{ parentExternalId: "p" }]);
+      const [session, ...others] = sessionsIn(events);
+      expect(others).toEqual([]);
+      expect(session).toMatchObject({ parentExternalId: "p" });
+      expect(session?.metadata?.isSubagent).toBe([spawned, guardian].includes(meta) || undefined);
     }
     const goesOn = line("session_meta", { id: "i", history_base: { thread_id: "i", end_byte_offset: 512 } });
     const [session] = sessionsIn(await eventsOfLines(codex, [goesOn, said("user", "hi")]));

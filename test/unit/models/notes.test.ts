@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Part, Role } from "../../../src/core/message.ts";
 import { textOf } from "../../../src/core/text.ts";
-import { NoteReader } from "../../../src/models/notes.ts";
+import { NoteReader, saidOf } from "../../../src/models/notes.ts";
 
 /** The notes of the last message of a step. */
 function noted(...messages: { role: Role; parts: Part[] }[]) {
@@ -12,7 +12,7 @@ function noted(...messages: { role: Role; parts: Part[] }[]) {
 }
 
 function said(role: Role, text: string) {
-  return noted({ role, parts: [{ type: "text", text }] });
+  return saidOf({ role, parts: [{ type: "text", text }], text });
 }
 
 const asking = (name: string, args: unknown) => {
@@ -23,33 +23,33 @@ const answering = (content: string, isError = false) => {
 };
 
 test("a request is told in the user's words, on one line", () => {
-  expect(said("user", "Move the clean command\nunder `session`.").said).toEqual([
+  expect(said("user", "Move the clean command\nunder `session`.")).toEqual([
     { kind: "request", text: "Move the clean command under `session`." },
   ]);
 });
 
 test("an agent's summary says nothing new", () => {
   const text = "Task: move the clean command. Never push. We decided to keep the flag.";
-  const summary = { id: 0, seq: 0, stepId: 0, text, parts: [], metadata: { isCompactSummary: true } };
-  for (const role of ["user", "assistant"] as const) expect(new NoteReader().of({ ...summary, role }).said).toEqual([]);
+  const summary = { text, parts: [], metadata: { isCompactSummary: true } };
+  for (const role of ["user", "assistant"] as const) expect(saidOf({ ...summary, role })).toEqual([]);
 });
 
 test("what only agrees is no request", () => {
-  expect(said("user", "yes, go on").said).toHaveLength(1);
-  expect(said("user", "yes").said).toEqual([]);
-  expect(said("user", "3. 4. 5. 6. 7.").said).toEqual([]);
+  expect(said("user", "yes, go on")).toHaveLength(1);
+  expect(said("user", "yes")).toEqual([]);
+  expect(said("user", "3. 4. 5. 6. 7.")).toEqual([]);
 });
 
 test("a short message that sets a limit is a rule, a question is none", () => {
-  expect(said("user", "Never push to the main branch.").said).toEqual([
+  expect(said("user", "Never push to the main branch.")).toEqual([
     { kind: "rule", text: "Never push to the main branch." },
   ]);
-  expect(said("user", "Does it never push to the main branch?").said[0]!.kind).toBe("request");
+  expect(said("user", "Does it never push to the main branch?")[0]!.kind).toBe("request");
 });
 
 test("limits far down in a long request are told besides its beginning", () => {
   const request = `Rewrite the importer. ${"It reads one file after the other and keeps all of it. ".repeat(8)}`;
-  const { said: lines } = said("user", `${request}You must not touch the schema of the store.`);
+  const lines = said("user", `${request}You must not touch the schema of the store.`);
   expect(lines.map(({ kind }) => kind)).toEqual(["request", "rule"]);
   expect(lines[0]!.text).toMatch(/^Rewrite the importer\. It reads .*…$/);
   expect(lines[0]!.text.length).toBeLessThanOrEqual(300);
@@ -58,21 +58,19 @@ test("limits far down in a long request are told besides its beginning", () => {
 
 test("of a document that was pasted only the beginning is told", () => {
   const document = `Read this page first. ${"Workers must never wait for each other at all. ".repeat(40)}`;
-  expect(said("user", document).said).toEqual([
-    { kind: "request", text: expect.stringMatching(/^Read this page first\./) },
-  ]);
+  expect(said("user", document)).toEqual([{ kind: "request", text: expect.stringMatching(/^Read this page first\./) }]);
 });
 
 test("an assistant's decisions and findings are told, its announcements are not", () => {
   const text =
     "Let me look at why the lock was never fixed. The root cause was a stale lock file in the bucket. It rained all day long, and nobody was out in the streets of the town.";
-  expect(said("assistant", text).said).toEqual([
+  expect(said("assistant", text)).toEqual([
     { kind: "decision", text: "The root cause was a stale lock file in the bucket." },
   ]);
 });
 
 test("a line that only announces what follows is no finding", () => {
-  expect(said("assistant", "This is what the root cause of the problem was:\n\n- a stale lock").said).toEqual([]);
+  expect(said("assistant", "This is what the root cause of the problem was:\n\n- a stale lock")).toEqual([]);
 });
 
 test("a call is told by what it does", () => {
@@ -160,7 +158,7 @@ test("of a message in very many parts only the beginning is read", () => {
     },
   };
   const parts = Array<Part>(10_000).fill(part);
-  const { said: told } = new NoteReader().of({ id: 0, seq: 0, stepId: 0, role: "assistant", text, parts });
+  const told = saidOf({ role: "assistant", text, parts });
   expect(told[0]).toEqual({ kind: "decision", text });
   expect(readCount).toBeLessThan(50); // 1,500 characters
 });

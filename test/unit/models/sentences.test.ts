@@ -33,6 +33,20 @@ describe("sentencesOf", () => {
     expect(proseOf(`${one}。${one}。`)).toEqual([`${one}。`, `${one}。`]);
   });
 
+  test("takes a short line above a list for its heading, but no sentence", () => {
+    const list = "- Changed files\n  - src/lock.ts\n- All tests pass\n  - unit\n\nTradeoffs\n- slow\n- Done\n- Too\n";
+    expect(sentencesOf(list).map(({ kind, text }) => `${kind}: ${text}`)).toEqual([
+      "heading: Changed files",
+      "prose: src/lock.ts",
+      "prose: All tests pass",
+      "prose: unit",
+      "heading: Tradeoffs",
+      "prose: slow",
+      "prose: Done",
+      "prose: Too",
+    ]);
+  });
+
   test("takes every item of a list for itself, without its mark", () => {
     expect(proseOf("- one thing\n* another\n2. a third\n- [x] done with it")).toEqual([
       "one thing",

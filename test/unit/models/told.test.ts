@@ -34,6 +34,21 @@ describe("what a message tells", () => {
     ]);
   });
 
+  test("is told without what only announces more, without the targets of links, and without lone names", () => {
+    const text = [
+      "All tests of the lock pass. Let me also run the linter.",
+      "",
+      "I've moved the lock into [lock.ts](/srv/app/src/lock.ts:7). Here's what was modified:",
+      "- src/lock.ts",
+      "- Committed as `6fe5d8c`",
+    ].join("\n");
+    expect(sentencesOf(said(1, "assistant", text))).toEqual([
+      "All tests of the lock pass.",
+      "I've moved the lock into lock.ts.",
+      "Committed as 6fe5d8c",
+    ]);
+  });
+
   test("is nothing if a hook of the agent's program wrote it in the user's place", () => {
     expect(
       sentencesOf(said(1, "user", "Operation stopped by hook: Another session is active.\nPress the up arrow.")),
@@ -87,6 +102,17 @@ describe("what a message tells", () => {
 });
 
 describe("what a session tells", () => {
+  test("closes no turn if the agent went on to work and was cut off", () => {
+    const call: Part = { type: "tool_call", toolCallId: "c", name: "Read", args: {} };
+    const messages = [
+      said(0, "user", "Please repair the lock of the store."),
+      said(1, "assistant", "The lock of the store has no lease at all.", call),
+      said(2, "user", "Please repair the door of the store."),
+      said(3, "assistant", "The door of the store has a new hinge."),
+    ];
+    expect(toldIn(read(...messages)).flatMap(({ seq, isClosing }) => (isClosing ? [seq] : []))).toEqual([3]);
+  });
+
   test("is worth more in an agent's last words of a turn than before them", () => {
     const told = toldIn(
       read(

@@ -93,7 +93,7 @@ describe("subject", () => {
     }
   });
 
-  test("lists errors without a later success, open tasks of the last list, and a question at the end", async () => {
+  test("lists open tasks of the last list and a question at the end, and leaves it to the closing words to tell of errors", async () => {
     say("first", [user(LOCK), assistant(LOCK), user("Thanks!")]);
     say("second", [
       user(LOCK),
@@ -118,7 +118,33 @@ describe("subject", () => {
     expect(open.map(({ kind, text, seq }) => [kind, text, seq])).toEqual([
       ["question", "Shall I also remove the lock of the reader?", 11],
       ["task", "Test the session lock", 9],
-      ["error", "npm test lock: Error: the lock test failed", 2],
+    ]);
+  });
+
+  test("of a turn that was cut off, lists its errors without a later success, and what the user asked", () => {
+    const fails = (command: string) => runs(command, "Error: it failed", { isError: true });
+    const open = (id: string, messages: MessageInput[]) => {
+      say(id, messages, id); // those of one project and title are one topic
+      const found = store.recap().topics.flatMap((topic) => (topic.sessionIds[0] === id ? topic.open : []));
+      return found.map(({ kind, text, seq }) => [kind, text, seq]);
+    };
+    const asked = [
+      user(LOCK),
+      ...fails("npm run lint"),
+      assistant("The lint fails."),
+      user("Repair the lint of the lock, too."),
+    ];
+    const messages = [...asked, ...fails("npm test"), ...runs("npm test", "ok"), ...fails("npm run build")];
+    expect(open("cut", messages)).toEqual([
+      ["error", "npm run build: Error: it failed", 10],
+      ["task", "Repair the lint of the lock, too.", 4],
+    ]);
+    expect(open("closed", [...messages, assistant("The build of the lock fails, because a file is missing.")])).toEqual(
+      [],
+    );
+    expect(open("thanked", [...messages, assistant("The build of the lock fails."), user("Thanks!")])).toEqual([]);
+    expect(open("asked", [...asked.slice(0, -1), user("Why does the lint of the lock fail?")])).toEqual([
+      ["question", "Why does the lint of the lock fail?", 4],
     ]);
   });
 
@@ -136,14 +162,16 @@ describe("subject", () => {
     ["make", "echo done", true],
   ])("after an error of %j, a success of %j leaves it open: %j", (failing, succeeding, isOpen) => {
     say("work", [user(LOCK), ...runs(failing, "Error: it failed", { isError: true }), ...runs(succeeding, "done")]);
-    const open = store.recap().topics.flatMap((topic) => topic.open);
+    const open = store.recap().topics.flatMap((topic) => topic.open.filter(({ kind }) => kind === "error"));
     expect(open.map(({ text }) => text)).toEqual(isOpen ? [`${failing}: Error: it failed`] : []);
   });
 
   test("an error of a tool ends when the tool succeeds, with whatever it is, and what the user refused is none", () => {
     const read = (path: string, content: string, isError: boolean) =>
       acts("Read", { file_path: path }, content, { isError });
-    const openIn = () => store.recap().topics.flatMap((topic) => topic.open).length;
+    const openIn = () => {
+      return store.recap().topics.flatMap((topic) => topic.open.filter(({ kind }) => kind === "error")).length;
+    };
     say("work", [user(LOCK), ...read("a.go", "File does not exist.", true)]);
     expect(openIn()).toBe(1);
     say("work", read("b.go", "package b", false));
@@ -168,7 +196,12 @@ describe("subject", () => {
     expect(store.expand(idOf("second", 4)).place!.subject).toBe(handle);
     expect(store.expand(idOf("second", 2)).place!.subject).not.toBe(handle);
     expect(store.subject(handle).open).toEqual([]);
-    expect(store.recap().topics.flatMap(({ open }) => open)).toHaveLength(1);
+    const open = () => store.recap().topics.flatMap((topic) => topic.open.map(({ messageId }) => messageId));
+    expect(open()).toEqual([]);
+    say("second", [user(colors), ...runs(`check ${colors}`, `Error: ${colors}`, { isError: true })]);
+    await settle();
+    expect(store.subject(handle).open).toEqual([]);
+    expect(open()).toHaveLength(2);
   });
 
   test("a message that says two like things replaces nothing", async () => {
@@ -241,7 +274,7 @@ describe("recap", () => {
     expect(store.recap({ sinceMs: START_MS }).topics[0]!.decided).toEqual([]);
   });
 
-  test("tells choices and causes as decided, and neither news of the day nor rules for the next answer", () => {
+  test("tells choices as decided, and neither causes nor news of the day nor rules for the next answer", () => {
     say("dam", [
       user("Why does the sluice of the upper dam leak? Don't change anything yet."),
       assistant("The cause is the seal of the sluice, because it was cut too short."),
@@ -250,10 +283,7 @@ describe("recap", () => {
       assistant("The seal of the sluice is now made of rubber instead of leather."),
     ]);
     const decided = store.recap({ sinceMs: START_MS }).topics.flatMap((topic) => topic.decided.map(({ text }) => text));
-    expect(decided).toEqual([
-      "The seal of the sluice is now made of rubber instead of leather.",
-      "The cause is the seal of the sluice, because it was cut too short.",
-    ]);
+    expect(decided).toEqual(["The seal of the sluice is now made of rubber instead of leather."]);
   });
 
   test("tells by session what was worked on, decided and left open since a time, newest first", async () => {

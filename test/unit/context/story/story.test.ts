@@ -1,11 +1,5 @@
 import { expect, test } from "vitest";
-import {
-  type KeptLine,
-  openErrors,
-  pathOfActions,
-  rankedFiles,
-  saidLines,
-} from "../../../../src/context/story/noted-lines.ts";
+import { type KeptLine, openErrors, pathOfActions, rankedFiles } from "../../../../src/context/story/noted-lines.ts";
 import { buildStory, type StoryLines, storyTokensMax } from "../../../../src/context/story/story.ts";
 import type { ActionOutcome } from "../../../../src/core/action.ts";
 import type { NotedMessage, Notes } from "../../../../src/core/notes.ts";
@@ -13,10 +7,9 @@ import type { Told } from "../../../../src/models/told.ts";
 import { quarterCounter } from "../../../support/render-model.ts";
 
 function noted(seq: number, notes: Partial<Notes>): NotedMessage {
-  return { messageId: 100 + seq, seq, files: [], said: [], did: [], results: [], ...notes };
+  return { messageId: 100 + seq, seq, files: [], did: [], results: [], ...notes };
 }
 
-const asks = (seq: number, text: string) => noted(seq, { said: [{ kind: "request", text }] });
 const does = (seq: number, ...did: string[]) => noted(seq, { did });
 const ends = (seq: number, did: string, outcome: ActionOutcome, line?: string) =>
   noted(seq, { results: [{ did, outcome, line }] });
@@ -30,16 +23,6 @@ const tells = (seq: number, by: Told["by"], text: string, worth = 1): Told => {
 const line = (seq: number, text: string) => ({ messageId: 100 + seq, seq, text });
 
 const textsOf = (lines: readonly { text: string }[]) => lines.map(({ text }) => text);
-
-test("the first request comes first, then the newest", () => {
-  const notes = [
-    asks(0, "Build a shop."),
-    asks(4, "Add a basket."),
-    asks(8, "Now the tests."),
-    asks(9, "add a basket."),
-  ];
-  expect(textsOf(saidLines(notes).asked)).toEqual(["Build a shop.", "add a basket.", "Now the tests."]);
-});
 
 test("an error is open until the same action succeeds", () => {
   const failing = [ends(1, "go test", "failed", "FAIL shop"), ends(3, "go vet", "failed", "FAIL vet")];
@@ -81,7 +64,7 @@ test("files rank by what was done with them and how long ago", () => {
 });
 
 test("a file of ages ago still has a rank", () => {
-  const notes = [noted(0, { files: [{ path: "a.go", weight: 0.1 }] }), asks(2_000_000, "What now?")];
+  const notes = [noted(0, { files: [{ path: "a.go", weight: 0.1 }] }), noted(2_000_000, {})];
   expect(textsOf(rankedFiles(notes))).toEqual(["a.go"]);
 });
 

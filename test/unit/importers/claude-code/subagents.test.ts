@@ -56,7 +56,7 @@ describe("a subagent in progress lines", () => {
       parentExternalId: SESSION,
       title: "Survey the code",
       folder: "/w/tidewatch",
-      metadata: { agentId: "x1", toolCallId: "t1", agentType: "Explore", cwd: "/w/tidewatch" },
+      metadata: { agentId: "x1", toolCallId: "t1", agentType: "Explore", cwd: "/w/tidewatch", isSubagent: true },
     });
     expect(outline(events, CHILD)).toEqual(["p1 user: Survey."]);
   });
@@ -195,7 +195,7 @@ describe("a subagent in a file of its own", () => {
         source: "claude-code",
         parentExternalId: SESSION,
         createdAtMs: expect.any(Number),
-        metadata: { agentId: "x1" },
+        metadata: { agentId: "x1", isSubagent: true },
       },
     ]);
     expect(outline(events, CHILD)).toEqual(["p1 user: Survey.", "p2 assistant: Looking."]);
@@ -229,7 +229,7 @@ describe("a subagent in a file of its own", () => {
     ] as const) {
       const files = { [`${SESSION}.jsonl`]: parent, [`${SESSION}/subagents/agent-x1.jsonl`]: own };
       const child = sessionsIn(await eventsOfFiles(files)).find(({ externalId }) => externalId === CHILD);
-      expect(child!.metadata).toEqual(metadata);
+      expect(child!.metadata).toEqual({ ...metadata, isSubagent: true });
     }
   });
 });
