@@ -51,6 +51,23 @@ export function plainJson(value: unknown, path: string, rules: PlainJsonRules, d
   }
 }
 
+const [QUOTE, BACKSLASH, LIST, LIST_END, OBJECT, OBJECT_END] = Buffer.from('"\\[]{}') as unknown as number[];
+
+/** Returns true if lists and objects in a JSON text are nested deeper than `depthMax`. */
+export function isNestedDeeper(json: string, depthMax: number): boolean {
+  let depth = 0;
+  let isInString = false;
+  for (let index = 0; index < json.length; index++) {
+    const code = json.charCodeAt(index);
+    if (code === QUOTE) isInString = !isInString;
+    else if (isInString) index += code === BACKSLASH ? 1 : 0;
+    else if (code === LIST || code === OBJECT) depth += 1;
+    else if (code === LIST_END || code === OBJECT_END) depth -= 1;
+    if (depth > depthMax) return true;
+  }
+  return false;
+}
+
 /** Sets a field of a copy. `__proto__` from JSON.parse is an own key and must stay one. */
 export function setOwn<T>(copy: Record<string, T>, key: string, value: T): void {
   if (key === "__proto__") {

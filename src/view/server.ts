@@ -5,7 +5,7 @@ import {
   type Server,
   type ServerResponse,
 } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import * as z from "zod/mini";
@@ -22,6 +22,8 @@ import type { Routes } from "./routes.ts";
 const LOOPBACK = "127.0.0.1";
 export const BODY_BYTES_MAX = 256 * 1024;
 const CONNECTIONS_MAX = 128;
+/** Browsers wait for an answer before they send the next request on a connection. All that are sent at once would be begun at once. */
+const PIPELINED_MAX = 16;
 /** How long a request may take to arrive, and a socket may be silent while nobody works for it. */
 const REQUEST_MS_MAX = 10_000;
 /** How often Node looks for requests that take longer. By default it looks twice a minute. */
@@ -58,6 +60,8 @@ export class ViewServer {
   readonly #server: Server;
   #guard: Guard | undefined;
   #unreadBytes = 0;
+  /** How many requests of a connection have no answer yet. */
+  readonly #unanswered = new WeakMap<Socket, number>();
 
   constructor(routes: Routes, assets: ReadonlyMap<string, Asset>, silentMsMax: number = SILENT_MS_MAX) {
     this.#routes = routes;
@@ -102,6 +106,12 @@ export class ViewServer {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { socket } = request;
+    const unanswered = (this.#unanswered.get(socket) ?? 0) + 1;
+    if (unanswered > PIPELINED_MAX) socket.destroy();
+    if (socket.destroyed) return; // requests that came with that one are not begun
+    this.#unanswered.set(socket, unanswered);
+    response.once("close", () => this.#unanswered.set(socket, this.#unanswered.get(socket)! - 1));
     const gone = new AbortController();
     response.once("close", () => gone.abort());
     response.on("error", () => {}); // the reader is gone

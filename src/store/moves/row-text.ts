@@ -1,6 +1,12 @@
 import { StoreError } from "../../core/errors.ts";
+import { isNestedDeeper } from "../../core/json.ts";
+import { JSON_DEPTH_MAX } from "../../core/limits.ts";
 import { printableJson } from "../../core/markup.ts";
 import type { FactRow } from "../facts/fact-rows.ts";
+
+/** The columns that hold JSON of callers, which has at most half of these levels when it is appended. */
+const JSON_COLUMNS: ReadonlySet<string> = new Set(["parts", "metadata", "settings", "value"]);
+const DEPTH_MAX = 2 * JSON_DEPTH_MAX;
 
 type Written = string | number | null | { base64: string };
 
@@ -27,6 +33,10 @@ export function rowOfText(text: string): FactRow {
   }
   const { table, row } = parsed;
   for (const [key, value] of Object.entries(row)) {
+    if (typeof value === "string" && JSON_COLUMNS.has(key) && isNestedDeeper(value, DEPTH_MAX))
+      throw new StoreError("ROWS_INVALID", {
+        reason: `${key} of a row of ${table} is nested deeper than ${DEPTH_MAX} levels`,
+      });
     if (typeof value !== "object" || value === null) continue;
     if (typeof value.base64 !== "string")
       throw new StoreError("ROWS_INVALID", { reason: `${key} has no bytes in base64` });

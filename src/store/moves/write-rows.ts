@@ -5,7 +5,7 @@ import { systemClock } from "../../core/clock.ts";
 import { DamageError } from "../../core/damage.ts";
 import { digestOf } from "../../core/digest.ts";
 import { StoreError } from "../../core/errors.ts";
-import { BATCH_MESSAGES_MAX } from "../../core/limits.ts";
+import { BATCH_MESSAGES_MAX, ID_CHARS_MAX } from "../../core/limits.ts";
 import type { SessionSettings } from "../../core/options.ts";
 import { baseNameOf } from "../../core/project.ts";
 import { sessionSettings } from "../../core/settings.ts";
@@ -614,7 +614,9 @@ function assertDecodes(row: RawValues): void {
   }
 }
 
-function assertSettings({ id, settings, metadata }: RawValues): void {
+function assertSettings({ id, title, settings, metadata }: RawValues): void {
+  if (title !== null && (title as string).length > ID_CHARS_MAX)
+    invalid(`the title of session "${id}" has more than ${ID_CHARS_MAX} characters`);
   try {
     sessionSettings(JSON.parse(settings as string) as Partial<SessionSettings>);
     JSON.parse((metadata as string | null) ?? "{}");

@@ -454,6 +454,31 @@ test("a row of the log that was taken back is refused if it has other values tha
   expect(importRows(away, path)).toMatchObject([{ outcome: "new" }]);
 });
 
+test("a title that nothing could have stored, and JSON that nothing could have appended, are refused", () => {
+  const home = newStore();
+  home.session("s", { title: "A title" }).append(talk(3));
+  const path = exported(home);
+  const away = newStore();
+  const refused = (change: () => void): unknown => {
+    change();
+    try {
+      return importRows(away, path)[0];
+    } catch (error) {
+      return { outcome: "refused", error };
+    }
+  };
+  const changedTitle = rowChanger(path, ({ table }) => table === "sessions");
+  const changedMessage = rowChanger(path, ({ table }) => table === "messages");
+  const deep = `${"[".repeat(200_000)}${"]".repeat(200_000)}`;
+  const invalid = { outcome: "refused", error: { code: "ROWS_INVALID" } };
+  expect(refused(() => changedTitle({ title: "t".repeat(513) }))).toMatchObject(invalid);
+  const parts = `[{"type":"tool_call","toolCallId":"a","name":"b","arguments":${deep}}]`;
+  expect(refused(() => changedMessage({ parts }))).toMatchObject(invalid);
+  expect(refused(() => changedMessage({ metadata: `{"a":${deep}}` }))).toMatchObject(invalid);
+  changedTitle({});
+  expect(importRows(away, path)).toMatchObject([{ outcome: "new" }]);
+});
+
 type FileRow = { table: string; row: Record<string, unknown> };
 
 /** Returns a function that writes a file of rows again, with other values in the first row that is chosen. */

@@ -40,3 +40,23 @@ test("a failure after a long time is told, too", async () => {
   });
   expect((await fetch(`${origin}/api/verify`, { headers: { [KEY_HEADER]: key } })).status).toBe(500);
 });
+
+test("of requests that are sent without waiting for answers, few are begun, and others are answered", async () => {
+  let begun = 0;
+  const { origin, key } = await served({
+    "/api/about": async () => {
+      begun += 1;
+      return { ok: true };
+    },
+  });
+  const { port } = new URL(origin);
+  const socket = connect(Number(port), "127.0.0.1");
+  socket.on("error", () => {});
+  const closed = new Promise((resolve) => socket.once("close", resolve));
+  socket.write(`GET /api/about HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n${KEY_HEADER}: ${key}\r\n\r\n`.repeat(5_000));
+  await closed;
+  expect(begun).toBeGreaterThan(0);
+  expect(begun).toBeLessThanOrEqual(16);
+  const agent = { headers: { [KEY_HEADER]: key } };
+  for (let count = 0; count < 40; count++) expect((await fetch(`${origin}/api/about`, agent)).status).toBe(200);
+});
