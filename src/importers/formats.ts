@@ -52,6 +52,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
   "ai-sdk": {},
   gemini: {},
   openai: {},
+  markdown: {},
   jsonl: {},
 };
 

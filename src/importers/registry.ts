@@ -33,6 +33,7 @@ import { langchain } from "./langchain.ts";
 import { langsmith } from "./langsmith.ts";
 import { fieldsIn, HEAD_LINES, LINE_BYTES_MAX } from "./lines.ts";
 import { llxprt } from "./llxprt.ts";
+import { markdownRoles } from "./markdown-roles.ts";
 import { openWebui } from "./open-webui.ts";
 import { openai } from "./openai.ts";
 import { openaiResponses } from "./openai-responses.ts";
@@ -47,7 +48,7 @@ import { zed } from "./zed/importer.ts";
 import { unpacked } from "./zstd.ts";
 
 /** Must grow with each change that makes an importer read an old file differently. */
-export const READING_VERSION = 13;
+export const READING_VERSION = 14;
 
 /** Bytes of a file that detection looks at: first few, then more. A first line may hold screenshots. */
 const HEAD_BYTES = [256 * 1024, 8 * 1024 * 1024, 64 * 1024 * 1024, LINE_BYTES_MAX];
@@ -102,6 +103,7 @@ export const IMPORTERS: readonly Importer[] = [
   aiSdk,
   gemini,
   openai,
+  markdownRoles,
   jsonl,
 ];
 

@@ -20,6 +20,7 @@ export const samplesByFormat: Record<string, readonly string[]> = {
   "copilot-cli": ["copilot-cli/events.jsonl"],
   aider: ["aider/.aider.chat.history.md"],
   specstory: ["specstory/2026-03-05_09-00-00Z-the-foghorn.md"],
+  markdown: ["markdown.md"],
   chatgpt: ["chatgpt/conversations.json"],
   "claude-ai": ["claude-ai/conversations.json"],
   cline: ["cline/api_conversation_history.json", "cline/roo/api_conversation_history.json"],

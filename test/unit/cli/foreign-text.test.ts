@@ -29,6 +29,7 @@ const WRITERS: Readonly<Record<string, number>> = {
   "cli/screen/pager.ts": 1,
   "cli/screen/terminal.ts": 5,
   // Names of programs.
+  "importers/markdown-roles.ts": 1,
   "importers/specstory.ts": 1,
   "imports/redaction/value-rules.ts": 1,
   "models/actions.ts": 1,
