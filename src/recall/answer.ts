@@ -1,6 +1,7 @@
 import { RECALL_FILLED_MAX, RECALL_LIMIT_DEFAULT } from "../core/options.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import { searchStem, searchWords } from "../models/search-words.ts";
+import { CONFIDENCE_MIN } from "./confidence.ts";
 import { foldCopies, foldSessions } from "./copies.ts";
 import { type Correction, HitReader, type RecallHit } from "./hits.ts";
 import { newestFirst } from "./newest-first.ts";
@@ -13,6 +14,9 @@ import { alternating } from "./superseded.ts";
 
 /** Under a token limit, hits after the first `RECALL_LIMIT_DEFAULT` whose odds are lower, relative to the best hit's, are left out. */
 const WORTH_MIN = 0.01;
+
+/** If nothing is near, so many hits are enough to see it, unless the caller asks for more. */
+const DOUBTED_MAX = 3;
 
 interface HitOptions {
   limit?: number | undefined;
@@ -42,7 +46,9 @@ export function hitsOf(
   const marked = superseded ? new Map([...query.words.map(({ stem }) => [stem, 1] as const), ...weights]) : weights;
   const reader = new HitReader(source, marked, neighbors);
   const isFilling = tokensMax !== undefined && by === "message" && limitGiven === undefined;
-  const limit = limitGiven ?? (isFilling ? RECALL_FILLED_MAX : RECALL_LIMIT_DEFAULT);
+  // A reranker judges by more than words, and superseded messages are not judged at all.
+  const isDoubted = confidence !== undefined && confidence < CONFIDENCE_MIN && !scores && !superseded;
+  const limit = limitGiven ?? (isDoubted ? DOUBTED_MAX : isFilling ? RECALL_FILLED_MAX : RECALL_LIMIT_DEFAULT);
   const room = tokensMax === undefined ? undefined : new TokenRoom(tokensMax, tokenCounter);
   let count = 0;
   // Hits that a reranker has ordered, and superseded ones, have no odds.

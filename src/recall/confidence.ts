@@ -7,6 +7,9 @@ import type { Candidate } from "./ranking.ts";
 const EVEN_SHARE = 0.48;
 const STEEPNESS = 12;
 
+/** Hits with a smaller confidence are probably about something else. */
+export const CONFIDENCE_MIN = 0.5;
+
 /**
  * Returns the probability that some message answers, in [0, 1], by how much of the query's words the best message has, together with
  * what the user said before it.

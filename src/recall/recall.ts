@@ -55,7 +55,10 @@ function searchPorts({ embedder, messageVectors, clock }: RecallPorts, source: S
 
 /** The messages to search, and the hits to return. */
 export interface RecallOptions extends Omit<SearchScope, "shared"> {
-  /** Most hits: 1 to 1,000, by default 10, or 30 with `tokensMax`. With `by: "session"` always 10 by default. */
+  /**
+   * Most hits: 1 to 1,000, by default 10, or 30 with `tokensMax`. With `by: "session"` always 10 by default. If nothing is near (a
+   * `confidence` below 0.5), 3 by default.
+   */
   limit?: number;
   /**
    * Most tokens of all hits and neighbors together. Texts are cut to their snippets if not all hits fit otherwise. Without `limit`, there

@@ -40,7 +40,7 @@ interface RecallFlags {
   hub?: boolean;
 }
 
-const LIMIT_MEANING = `most hits: by default ${RECALL_LIMIT_DEFAULT}, or with --tokens-max up to ${RECALL_FILLED_MAX} likely ones, as many as fit`;
+const LIMIT_MEANING = `most hits: by default ${RECALL_LIMIT_DEFAULT}, or with --tokens-max up to ${RECALL_FILLED_MAX} likely ones, as many as fit; 3 if nothing is near`;
 
 const COPIES_MAX = 5;
 

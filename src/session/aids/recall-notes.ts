@@ -1,4 +1,5 @@
 import { visibleText } from "../../core/markup.ts";
+import { CONFIDENCE_MIN } from "../../recall/confidence.ts";
 import type { RecallHit } from "../../recall/hits.ts";
 import { isQuotation } from "../../recall/quotation.ts";
 
@@ -6,9 +7,6 @@ const NOT_LITERAL = "The quoted text was not found, so its words were searched."
 
 /** A note names at most this many words that no message has. */
 const WORDS_MAX = 3;
-
-/** A smaller confidence is said first. */
-const CONFIDENCE_MIN = 0.5;
 
 const PARTS_MISSING =
   "Parts of the hub's word index are damaged, so messages may be missing. `coppice hub keep` makes them again.";

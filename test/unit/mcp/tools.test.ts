@@ -264,7 +264,7 @@ describe("recall", () => {
     for (const [args, count] of [
       [{ query: "boats" }, undefined], // by room, or thirty
       [{ query: "boats", tokensMax: 20_000 }, 30],
-      [{ query: "Which color has the lighthouse lamp of the pier?", tokensMax: 20_000 }, 12],
+      [{ query: "Which lighthouse lamp is on the pier?", tokensMax: 20_000 }, 12],
       [{ query: "boats", by: "session", tokensMax: 20_000 }, 10],
     ] as const) {
       const { hits, left, nextOffset } = await page(args);

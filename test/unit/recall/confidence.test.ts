@@ -57,6 +57,20 @@ describe("that nothing is near", () => {
     expect(together).toBeGreaterThan(0.5);
   });
 
+  test("gives three hits, and more only if they are asked for", async () => {
+    const store = temporaryStore();
+    const words = ["anchor", "lantern", "compass", "tiller", "mooring"];
+    for (const word of words) store.session(word).append(user(`The ${word} is on the list.`));
+    const query = words.join(" ");
+    expect(await hitsOf(query, store)).toHaveLength(3);
+    const filled = await store.recall(query, { tokensMax: 2_000 });
+    expect(filled).toHaveLength(3);
+    expect(filled[0]!.more).toBe(true);
+    expect(await store.recall(query, { by: "session" })).toHaveLength(3);
+    expect(await store.recall(query, { limit: 5 })).toHaveLength(5);
+    expect(await hitsOf("lantern on the list", store)).toHaveLength(5);
+  });
+
   test("is not judged by words if a semantic embedder has found the hits, or if they have a phrase", async () => {
     const byMeaning = await hitsOf("homebrew formula licence", licenses(temporaryStore({ embedder: letterEmbedder })));
     const byPhrase = await hitsOf('homebrew "MIT licence"');
