@@ -7,8 +7,11 @@ import { ViewServer } from "../../../src/view/server.ts";
 
 const SILENT_MS = 200;
 
-async function served(get: Record<string, () => Promise<unknown>>): Promise<{ origin: string; key: string }> {
-  const server = new ViewServer({ get, close: async () => {} } as unknown as Routes, new Map(), SILENT_MS);
+async function served(
+  get: Record<string, () => Promise<unknown>>,
+  silentMs = SILENT_MS,
+): Promise<{ origin: string; key: string }> {
+  const server = new ViewServer({ get, close: async () => {} } as unknown as Routes, new Map(), silentMs);
   onTestFinished(() => server.close());
   const { origin, hash } = new URL(await server.listen(0));
   const body = JSON.stringify({ token: hash.slice("#t=".length) });
@@ -43,12 +46,11 @@ test("a failure after a long time is told, too", async () => {
 
 test("of requests that are sent without waiting for answers, few are begun, and others are answered", async () => {
   let begun = 0;
-  const { origin, key } = await served({
-    "/api/about": async () => {
-      begun += 1;
-      return { ok: true };
-    },
-  });
+  const about = async (): Promise<unknown> => {
+    begun += 1;
+    return { ok: true };
+  };
+  const { origin, key } = await served({ "/api/about": about }, 60_000);
   const { port } = new URL(origin);
   const socket = connect(Number(port), "127.0.0.1");
   socket.on("error", () => {});
