@@ -64,6 +64,10 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
     args: [join(folder.path, "copy.db"), "--overwrite"],
     keys: "path byteLength sessionCount messageCount logPosition",
   },
+  restore: {
+    args: [join(folder.path, "copy.db")],
+    keys: "path byteLength sessionCount messageCount logPosition keptAt",
+  },
   reembed: { args: ["--dry-run"], keys: "estimate similarityMin result" },
   rewind: { args: ["cli", "--to", "message:2", "--dry-run"], keys: "branchId supersededCount isDryRun" },
   "sessions fork": { args: ["cli"], keys: "sessionId messageCount" },

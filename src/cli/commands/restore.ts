@@ -1,4 +1,3 @@
-import { internalsOf } from "../../session/opened-store.ts";
 import type { Command } from "../command.ts";
 import { interruptible } from "../interruption.ts";
 import { progressOf } from "../screen/progress.ts";
@@ -16,6 +15,7 @@ export const restoreCommand: Command = {
   examples: ["agent-2026-03-01.db", "/mnt/usb/agent.db --db agent.db"],
 
   async run({ args: [file], loadStores, terminal }) {
+    const { internalsOf } = await import("../../session/opened-store.ts");
     const stores = await loadStores();
     const backup = internalsOf(stores.openBackup(file!));
     const checking = progressOf(terminal, "sessions checked");
