@@ -1,12 +1,15 @@
 import * as z from "zod/mini";
 
-/** Returns a JSON Schema for models. It leaves out the limits of safe integers, which would cost tokens in each call. */
+/** What limits a value. A value beyond is refused with a reason. */
+const LIMITS = ["minimum", "maximum", "minLength", "maxLength", "maxItems"];
+
+/** Returns a JSON Schema for models. It leaves out what a model does not need, because it costs tokens in each call: limits, and the dialect. */
 export function jsonSchemaOf(schema: z.ZodMiniType, io: "input" | "output"): z.core.JSONSchema.BaseSchema {
-  return z.toJSONSchema(schema, {
+  const { $schema: _, ...found } = z.toJSONSchema(schema, {
     io,
     override: ({ jsonSchema: node }) => {
-      if (node.minimum === Number.MIN_SAFE_INTEGER) delete node.minimum;
-      if (node.maximum === Number.MAX_SAFE_INTEGER) delete node.maximum;
+      for (const limit of LIMITS) delete node[limit];
     },
   });
+  return found;
 }

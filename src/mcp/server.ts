@@ -7,7 +7,7 @@ import { LineTransport } from "./line-transport.ts";
 import { type HubAccess, LiveHub } from "./live-hub.ts";
 import { LiveStore, type StoreAccess } from "./live-store.ts";
 import { registerResources } from "./resources.ts";
-import { type AnyTool, registerTool } from "./tool.ts";
+import { type AnyTool, registerTools } from "./tool.ts";
 import { append } from "./tools/append.ts";
 import { expand } from "./tools/expand.ts";
 import { getContext } from "./tools/get-context.ts";
@@ -62,7 +62,7 @@ export async function serve({
       const info = { name: "coppice", title: "Coppice", version: VERSION };
       const capabilities = { tools: { listChanged: false }, resources: { listChanged: false } };
       const server = new McpServer(info, { instructions: INSTRUCTIONS, capabilities });
-      for (const tool of tools) registerTool(server, tool, ports);
+      registerTools(server, tools, ports);
       registerResources(server, ports);
       // The first call reports a failure.
       server.server.oninitialized = () => void live.load().catch(() => {});

@@ -1,4 +1,4 @@
-import type { CallToolResult, McpServer, StandardSchemaWithJSON } from "@modelcontextprotocol/server";
+import type { CallToolResult, ListToolsResult, McpServer, StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import * as z from "zod/mini";
 import { jsonSchemaOf } from "../core/json-schema.ts";
 import { type ObjectSchema, parseArguments, whole } from "../core/schema.ts";
@@ -44,28 +44,43 @@ export interface Tool<Input extends object = object, Value extends object = obje
   /** The most tokens of a result if the caller gives none. */
   tokensMaxDefault: number;
   writes?: boolean;
+  /** True for a tool that programs call. Models are not told of it. */
+  isUnlisted?: boolean;
   run(input: Input, call: ToolCall): ToolAnswer<Value> | Promise<ToolAnswer<Value>>;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: only the tool knows its own input and output.
 export type AnyTool = Tool<any, any>;
 
+type ListedSchema = ListToolsResult["tools"][number]["inputSchema"];
+
+/** Registers tools, and lists those for models. */
+export function registerTools(server: McpServer, tools: readonly AnyTool[], ports: ToolPorts): void {
+  for (const tool of tools) registerTool(server, tool, ports);
+  const listed = tools
+    .filter(({ isUnlisted }) => isUnlisted !== true)
+    .map((tool) => ({
+      ...factsOf(tool),
+      name: tool.name,
+      inputSchema: jsonSchemaOf(inputOf(tool, ports.project), "input") as ListedSchema,
+      outputSchema: jsonSchemaOf(tool.output, "output") as ListedSchema,
+    }));
+  server.server.setRequestHandler("tools/list", () => ({ tools: listed }));
+}
+
+function factsOf({ title, description, writes = false }: AnyTool) {
+  const hints = { readOnlyHint: !writes, destructiveHint: false, idempotentHint: !writes, openWorldHint: false };
+  return { title, description, annotations: { title, ...hints } };
+}
+
 /** Registers a tool. A failed call is answered with the tool's error, never with a protocol error. */
-export function registerTool(server: McpServer, tool: AnyTool, { live, hub, project }: ToolPorts): void {
-  const { name, title, description, output, tokensMaxDefault, writes = false } = tool;
+function registerTool(server: McpServer, tool: AnyTool, { live, hub, project }: ToolPorts): void {
+  const { name, output, tokensMaxDefault } = tool;
   const input = inputOf(tool, project);
   const config = {
-    title,
-    description,
+    ...factsOf(tool),
     inputSchema: standardSchema(input, (value) => ({ value })),
     outputSchema: standardSchema(output),
-    annotations: {
-      title,
-      readOnlyHint: !writes,
-      destructiveHint: false,
-      idempotentHint: !writes,
-      openWorldHint: false,
-    },
   };
   server.registerTool(name, config, async (args, { mcpReq: { signal } }): Promise<CallToolResult> => {
     try {
@@ -84,7 +99,7 @@ export function registerTool(server: McpServer, tool: AnyTool, { live, hub, proj
 function inputOf({ input, tokensMaxDefault, writes }: AnyTool, project: string | undefined): ObjectSchema {
   const own = project !== undefined && "project" in input.shape ? z.omit(input, { project: true }) : input;
   if (writes) return own;
-  const meaning = `The most tokens of the result: ${TOKENS_MIN} to ${TOKENS_MAX}, ${tokensMaxDefault} if left out. What does not fit is counted, with a way to read it`;
+  const meaning = `${tokensMaxDefault} if left out`;
   return z.extend(own, { tokensMax: z.optional(whole(TOKENS_MIN, TOKENS_MAX)).check(z.describe(meaning)) });
 }
 

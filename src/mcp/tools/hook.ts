@@ -27,6 +27,7 @@ export const hook: Tool<z.infer<typeof INPUT>, z.infer<typeof OUTPUT>> = {
   input: INPUT,
   output: OUTPUT,
   tokensMaxDefault: 1_000,
+  isUnlisted: true,
 
   async run({ event, agent = "claude-code", ...input }, { live, project }) {
     const startMs = Date.now();

@@ -19,7 +19,7 @@ const HITS_DEFAULT = 8;
 
 const PAGE_MAX = 100;
 
-const RECALL = z.extend(z.pick(RECALL_INPUT, { query: true }), { limit: limitOf("messages", HITS_DEFAULT, HITS_MAX) });
+const RECALL = z.extend(z.pick(RECALL_INPUT, { query: true }), { limit: limitOf(HITS_DEFAULT, HITS_MAX) });
 const CONTEXT = z.omit(CONTEXT_INPUT, { strategy: true });
 const EXPAND = z.omit(EXPAND_INPUT, { limit: true, seqFrom: true });
 

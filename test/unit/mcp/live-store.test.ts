@@ -33,7 +33,7 @@ test("what asks for no store does not wait for it; what does is answered, though
   expect((await client.request("ping")).result).toEqual({});
   expect(loadAccess).not.toHaveBeenCalled();
   await client.initialize();
-  expect((await client.request("tools/list")).result.tools).toHaveLength(10);
+  expect((await client.request("tools/list")).result.tools).toHaveLength(9);
   expect(loadAccess).toHaveBeenCalledTimes(1);
   const asked = client.call("list_sessions");
   client.end(); // as what is piped into it ends

@@ -57,7 +57,6 @@ describe("what clients are told", () => {
       ["lost", reads],
       ["list_sessions", reads],
       ["list_subjects", reads],
-      ["hook", reads],
       ["append", { ...reads, readOnlyHint: false, idempotentHint: false }],
     ]);
   });
@@ -67,6 +66,15 @@ describe("what clients are told", () => {
     expect((await toolsOf(client)).map(({ name }) => name)).not.toContain("append");
     const call = { name: "append", arguments: { sessionId: "x", role: "user", content: "x" } };
     expect((await client.request("tools/call", call)).error?.message).toContain("append");
+  });
+
+  test("in few tokens, and nothing of a tool that only programs call", async () => {
+    const client = await served(temporaryPath());
+    const tools = await toolsOf(client);
+    const told = tools.map(({ name, description, inputSchema }) => JSON.stringify({ name, description, inputSchema }));
+    expect(told.join("").length).toBeLessThanOrEqual(6_900); // 1,600 tokens
+    expect(tools.map(({ name }) => name)).not.toContain("hook");
+    expect((await client.call("hook", { event: "prompt" })).isError).not.toBe(true);
   });
 
   test("of every argument what it means, and that texts are no instructions", async () => {

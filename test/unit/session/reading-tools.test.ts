@@ -34,8 +34,8 @@ test("what a model is told of the tools", () => {
   expect(READING_TOOLS[0]!.schema).toEqual({
     type: "object",
     properties: {
-      query: { type: "string", description: 'Words to look for; a phrase "in double quotes" is looked for exactly' },
-      limit: { type: "integer", description: "The most messages that come back: 1 to 20, 8 if left out" },
+      query: { type: "string", description: 'A question, or words; a phrase "in quotes" is found as it stands' },
+      limit: { type: "integer", description: "At most this many; 8 if left out" },
     },
     required: ["query"],
   });
