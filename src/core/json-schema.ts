@@ -1,14 +1,14 @@
 import * as z from "zod/mini";
 
-/** What limits a value. A value beyond is refused with a reason. */
-const LIMITS = ["minimum", "maximum", "minLength", "maxLength", "maxItems"];
+/** Not every model's API knows these, and they cost tokens in each call. Whoever is called checks the values, and says what is wrong. */
+const LEFT_OUT = ["minimum", "maximum", "minLength", "maxLength", "maxItems", "additionalProperties"];
 
-/** Returns a JSON Schema for models. It leaves out what a model does not need, because it costs tokens in each call: limits, and the dialect. */
+/** Returns a JSON Schema for models, without its dialect and without limits. */
 export function jsonSchemaOf(schema: z.ZodMiniType, io: "input" | "output"): z.core.JSONSchema.BaseSchema {
   const { $schema: _, ...found } = z.toJSONSchema(schema, {
     io,
     override: ({ jsonSchema: node }) => {
-      for (const limit of LIMITS) delete node[limit];
+      for (const keyword of LEFT_OUT) delete node[keyword];
     },
   });
   return found;

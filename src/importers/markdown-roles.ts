@@ -18,7 +18,7 @@ const HEADING = new RegExp(
 /** `**User**`, `**Assistant:** The words may begin here.` */
 const BOLD = new RegExp(`^(?<form>\\*\\*)(?:${NAMES})(?::\\*\\*|\\*\\*(?::|(?=\\s*$)))(?<words>.*)$`, "i");
 
-/** What may stand before the first speaker: a title, a rule, a note in italics or in a quotation, and what tells of the file. */
+/** Matches lines that may come before the first speaker: a title, a rule, a note in italics or in a quotation, and facts about the file. */
 const BEFORE = /^(?:\s*$|# |---\s*$|[_*][^*_].*[_*]\s*$|>|[\w-]+: |\*\*[^*]+:\*\* )/;
 
 interface Speaker {

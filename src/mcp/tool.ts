@@ -99,7 +99,7 @@ function registerTool(server: McpServer, tool: AnyTool, { live, hub, project }: 
 function inputOf({ input, tokensMaxDefault, writes }: AnyTool, project: string | undefined): ObjectSchema {
   const own = project !== undefined && "project" in input.shape ? z.omit(input, { project: true }) : input;
   if (writes) return own;
-  const meaning = `${tokensMaxDefault} if left out`;
+  const meaning = `Of the answer; ${tokensMaxDefault} if left out`;
   return z.extend(own, { tokensMax: z.optional(whole(TOKENS_MIN, TOKENS_MAX)).check(z.describe(meaning)) });
 }
 

@@ -27,7 +27,7 @@ interface RecapFlags {
 
 const LIMIT_DEFAULT = 12;
 const LINES_DEFAULT = 3;
-/** What was asked is told in short. What came of it stands below. */
+/** The most columns of a title. What came of it stands below, and matters more. */
 const TITLE_WIDTH = 72;
 
 export const recapCommand: Command<RecapFlags> = {

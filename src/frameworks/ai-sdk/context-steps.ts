@@ -13,7 +13,7 @@ export interface PreparedStep {
   steps: readonly { response: { messages: readonly ModelMessage[] } }[];
 }
 
-/** What a tool returned or threw, as the AI SDK tells it: version 6 beside the call, version 7 in `toolOutput`. */
+/** The end of a tool call as the AI SDK reports it: version 6 has the result beside the call, version 7 in `toolOutput`. */
 export interface FinishedCall {
   toolCall: { toolCallId: string; toolName: string };
   success?: boolean;

@@ -2,7 +2,7 @@ import type { LanguageModel, ModelMessage } from "ai";
 
 type Fields = Record<string, unknown>;
 
-/** What this module reads of a model. All versions of the SDK's models have it. */
+/** The members of a model that this module uses. They are the same in every version of the SDK. */
 interface CallableModel {
   readonly specificationVersion: string;
   readonly provider: string;

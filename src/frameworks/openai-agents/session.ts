@@ -231,7 +231,7 @@ export class CoppiceSession implements SessionHistoryTransactionAwareSession, Se
     if (rest.length === 0 || !this.#replaceAhead(rest)) this.#append(messagesOf(rest));
   }
 
-  /** What a failed run stored of the same input is superseded. */
+  /** Supersedes what a failed run has stored, if this run has the same input. */
   #withdrawFailed(newItems: readonly AgentInputItem[]): void {
     this.#ahead.push(...this.#results.splice(0));
     const isRetry = newItems.every(

@@ -26,11 +26,7 @@ export type Claim = Answer["summary"][number];
 export type Answer = z.infer<ReturnType<typeof answerSchema>>;
 
 /** The JSON Schema of an answer, without keywords that Gemini does not know. */
-export const answerJsonSchema: () => object = once(() => {
-  // The output schema would have `additionalProperties: false` in each object, at a few tokens each.
-  const { $schema: _, ...schema } = jsonSchemaOf(answerSchema(), "input");
-  return schema;
-});
+export const answerJsonSchema: () => object = once(() => jsonSchemaOf(answerSchema(), "input"));
 
 /** Parses the text of a reply. @throws {StoreError} `MODEL_ANSWER_INVALID` if it is not JSON of this shape. */
 export function parseAnswer(text: string, model: string): Answer {

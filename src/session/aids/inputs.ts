@@ -45,11 +45,11 @@ export const RECALL_INPUT = z.strictObject({
   project,
   sessionIds: z
     .exactOptional(z.array(sessionId, { error: "a list" }).check(z.maxLength(PAGE_LIMIT_MAX)))
-    .check(z.describe("Only these")),
+    .check(z.describe("Only these; the beginning of an id is enough")),
   roles: z.exactOptional(z.array(oneWordOf(ROLES))).check(z.describe("Only what these said")),
   partTypes: z.exactOptional(z.array(oneWordOf(PART_TYPES))).check(z.describe("Only with such a part")),
   since: z.exactOptional(text()).check(z.describe("From then on: 2026-11-01T14:30Z, yesterday, last week, 7d")),
-  until: z.exactOptional(text()).check(z.describe("Up to this time")),
+  until: z.exactOptional(text()).check(z.describe("Up to this time, or the end of this day")),
   near: z.exactOptional(text()).check(z.describe("Prefer what was said near this time")),
   by: z.exactOptional(oneWordOf(["message", "session"])).check(z.describe("session: the best of each")),
   superseded: z.exactOptional(trueOrFalse()).check(z.describe("Also what was taken back")),
@@ -83,7 +83,7 @@ export const RECAP_INPUT = z.strictObject({
   since: z
     .exactOptional(text())
     .check(z.describe("From then on: yesterday, 36h, 2026-11-01; 7 days before until if left out")),
-  until: z.exactOptional(text()).check(z.describe("Up to this time")),
+  until: z.exactOptional(text()).check(z.describe("Up to this time, or the end of this day")),
   project,
   limit: limitOf(RECAP_LIMIT_DEFAULT, PAGE_LIMIT_MAX),
 });

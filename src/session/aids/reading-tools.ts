@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { StoreError } from "../../core/errors.ts";
 import { messageIdOf } from "../../core/handle.ts";
+import { jsonSchemaOf } from "../../core/json-schema.ts";
 import { escapeText } from "../../core/markup.ts";
 import type { ToolCallPart, ToolResultPart } from "../../core/message.ts";
 import { parseArguments } from "../../core/schema.ts";
@@ -41,14 +42,14 @@ const recall: ReadingTool = {
   name: "recall",
   description:
     "Find earlier messages, of this conversation and of others, that answer a question or have certain words. Use it whenever the context does not show what was said.",
-  schema: schemaOf(RECALL),
+  schema: jsonSchemaOf(RECALL, "input"),
   run: recalled,
 };
 
 const expand: ReadingTool = {
   name: "expand",
   description: "Read the exact messages behind a handle of the context, or around a message.",
-  schema: schemaOf(EXPAND),
+  schema: jsonSchemaOf(EXPAND, "input"),
   run: expanded,
 };
 
@@ -56,7 +57,7 @@ const context: ReadingTool = {
   name: "context",
   description:
     "Read one session within a budget: quotes of what is old, its newest messages word for word, and messages that answer a query. Use it to continue an earlier conversation.",
-  schema: schemaOf(CONTEXT),
+  schema: jsonSchemaOf(CONTEXT, "input"),
   run: async (args, { store, project, budget }) => {
     const { sessionId, ...options } = parseArguments(CONTEXT, args);
     return contextPage(store, visibleSession(store, sessionId, project), options, budget).text;
@@ -154,18 +155,4 @@ function piece(target: string, from: number, budget: ResultBudget, store: Store,
   const text = message && sliceOfMessage(message, from, budget)?.line;
   if (text === undefined) throw new CallError(`${target} has no text from character ${from} on.`);
   return text;
-}
-
-/** Returns JSON Schema with only those keywords that every model's API knows. The descriptions still give the bounds. */
-function schemaOf(schema: z.ZodMiniType): object {
-  const { $schema: _, ...json } = z.toJSONSchema(schema, {
-    io: "input",
-    override: ({ jsonSchema: node }) => {
-      delete node.minimum;
-      delete node.maximum;
-      delete node.maxLength;
-      delete node.additionalProperties;
-    },
-  });
-  return json;
 }
