@@ -19,10 +19,11 @@ import type { FoundInFile } from "../session/moving/intake.ts";
 import { internalsOf } from "../session/opened-store.ts";
 import type { Exclusions, Store } from "../session/store.ts";
 import { EXCLUSIONS } from "../session/store-options.ts";
+import { nothingDone, type ResolveResult } from "../summaries/resolve-run.ts";
 import { importersWith } from "./define-importer.ts";
 import { addCounts, type FileReport, ImportRun } from "./import-run.ts";
 import { KnownFiles, unchangedReport } from "./known-files.ts";
-import { type SummaryCounts, summarizeSessions } from "./summarize-sessions.ts";
+import { summarizeSessions } from "./summarize-sessions.ts";
 
 export interface ImportOptions {
   /** The project of all sessions, instead of what the files say. */
@@ -95,7 +96,7 @@ export interface ImportResult {
   /** Counts warnings, and files that could not be read to their end. */
   warningCount: number;
   /** See `Session.resolveDirty`. */
-  summaries: SummaryCounts;
+  summaries: ResolveResult;
 }
 
 export const importFields = once(() => ({
@@ -153,14 +154,13 @@ export async function importFound(
     valueCount: 0,
     warningCount: 0,
   };
-  const noSummaries = { resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 };
   const result: ImportResult = {
     files: [],
     sessionCount: 0,
     ...counts,
     replaced: {},
     passedOver: {},
-    summaries: noSummaries,
+    summaries: nothingDone(),
   };
   const found: ImportFile[] = [];
   for await (const file of walked) found.push(file);

@@ -1,8 +1,6 @@
 import { StoreError } from "../core/errors.ts";
 import type { OpenedStore } from "../session/opened-store.ts";
-import type { Session } from "../session/session.ts";
-
-export type SummaryCounts = Awaited<ReturnType<Session["resolveDirty"]>>;
+import { nothingDone, type ResolveResult } from "../summaries/resolve-run.ts";
 
 /**
  * Does upkeep, and makes the summaries that sessions lack. Skips sessions that were forgotten meanwhile.
@@ -12,8 +10,8 @@ export async function summarizeSessions(
   store: OpenedStore,
   sessionIds: Iterable<string>,
   { signal, onProgress }: { signal?: AbortSignal | undefined; onProgress?: ((doneCount: number) => void) | undefined },
-): Promise<SummaryCounts> {
-  const total = { resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 };
+): Promise<ResolveResult> {
+  const total = nothingDone();
   const withSignal = signal === undefined ? {} : { signal };
   // Upkeep makes sessions idle, which then have more to summarize. If it finds damage, that is told at the end.
   let damage: StoreError | undefined;
@@ -28,9 +26,10 @@ export async function summarizeSessions(
     try {
       const session = store.resume(sessionId);
       session.compact({ strategy: "union-find" });
-      const counts = await session.resolveAlone(withSignal);
+      const { lastError = total.lastError, ...counts } = await session.resolveAlone(withSignal);
       session.compact({ strategy: "union-find" }); // adds the summaries to the context
-      for (const name of Object.keys(total) as (keyof SummaryCounts)[]) total[name] += counts[name];
+      for (const name of Object.keys(counts) as (keyof typeof counts)[]) total[name] += counts[name];
+      if (lastError !== undefined) total.lastError = lastError;
     } catch (error) {
       if (!StoreError.is(error, "SESSION_NOT_FOUND")) throw error;
     }

@@ -35,7 +35,7 @@ export interface SummaryText {
 
 /**
  * Port: turns messages into a short text that replaces them in a context. It may take long, and the caller holds no transaction
- * meanwhile. It must obey `tokensMax`, reject with the signal's reason if aborted, and treat every text as data, never as
+ * meanwhile. Of a text longer than `tokensMax`, the lines that fit are kept. It must reject with the signal's reason if aborted, and treat every text as data, never as
  * instructions.
  */
 export interface Summarizer {

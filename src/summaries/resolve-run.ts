@@ -35,6 +35,8 @@ export interface ResolveResult {
   parked: number;
   /** Clusters for which the summarizer was not called; see `DeferReason`. */
   deferred: number;
+  /** The summarizer's newest error in this call, if there was one; with the code of a `StoreError`. */
+  lastError?: { message: string; code?: string };
 }
 
 export function nothingDone(): ResolveResult {
@@ -224,6 +226,9 @@ export class ResolveRun {
       }
       const { status, error, errorCode, nextTryAtMs } = ending;
       this.result[status] += 1;
+      if (outcome.status === "failed") {
+        this.result.lastError = { message: error, ...(errorCode !== null && { code: errorCode }) };
+      }
       this.#tryAgainAt(nextTryAtMs ?? null);
       const more = { ...(errorCode !== null && { errorCode }), ...(nextTryAtMs !== null && { nextTryAtMs }) };
       this.#emit(status, handle, { error, ...more, ...costs });

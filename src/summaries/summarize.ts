@@ -102,14 +102,28 @@ function portionsOf(messages: readonly Message[], countTokens: (text: string) =>
   return portions;
 }
 
-/** Returns a valid summary with its title on one line. @throws if the summary is not valid. */
+/** Returns a valid summary: its title on one line, and the statements that fit. @throws if there is none. */
 function checked(summary: SummaryText, tokensMax: number, countTokens: (text: string) => number): SummaryText {
   const { title, text } = summary;
   if (typeof title !== "string" || title.length > TITLE_CHARS_MAX)
     throw new Error(`the summarizer answered with a title that is not a text of at most ${TITLE_CHARS_MAX} characters`);
   if (typeof text !== "string" || text.trim() === "") throw new Error("the summarizer answered with an empty text");
   const tokens = countTokens(text);
-  if (tokens > tokensMax)
-    throw new Error(`the summarizer answered with ${tokens} tokens; at most ${tokensMax} were allowed`);
-  return { title: oneLine(title), text };
+  const kept = tokens > tokensMax ? statementsThatFit(text, tokensMax, countTokens) : text;
+  if (kept === "")
+    throw new Error(
+      `each statement of the summarizer's ${tokens} tokens has more than the ${tokensMax} that were allowed`,
+    );
+  return { title: oneLine(title), text: kept };
+}
+
+/** Returns the lines, from the first on, that fit together. A line that is too long for the rest of the room is left out. */
+function statementsThatFit(text: string, tokensMax: number, countTokens: (text: string) => number): string {
+  let kept = "";
+  for (const line of text.split("\n")) {
+    if (line.trim() === "") continue;
+    const longer = kept === "" ? line : `${kept}\n${line}`;
+    if (countTokens(longer) <= tokensMax) kept = longer;
+  }
+  return kept;
 }

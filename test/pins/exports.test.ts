@@ -106,7 +106,6 @@ test("values and types of imports", () => {
     "ImportedRows",
     "ImportedSession",
     "Importer",
-    "SummaryCounts",
     "SurveyedLocation",
     "WatchEvent",
     "WatchFilesOptions",

@@ -221,9 +221,11 @@ function* resultLines(
   if (excludedCount > 0) yield `${formatCount(excludedCount, "session")} left out, because you excluded them.`;
   if (Object.keys(replaced).length > 0) yield `Replaced by placeholders: ${countsText(replaced)}.`;
   if (forgottenCount > 0) yield `${formatCount(forgottenCount, "message")} left out, because you forgot them.`;
-  const { resolved, failed, deferred } = summaries;
+  const { resolved, failed, deferred, lastError } = summaries;
   if (resolved > 0) yield `${formatCount(resolved, "cluster")} summarized.`;
-  if (failed > 0) yield `${formatCount(failed, "cluster")} could not be summarized; the next import tries again.`;
+  if (failed > 0) {
+    yield `${formatCount(failed, "cluster")} could not be summarized; the next import tries again. The last error: ${lastError!.message}`;
+  }
   if (deferred > 0) yield `${formatCount(deferred, "cluster")} will be summarized later.`;
   if (!isDryRun && newCount > 0) terminal.hint("Next: coppice sessions, or coppice recall <what you look for>");
 }

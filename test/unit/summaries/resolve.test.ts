@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { RootInfo, Session, Store, SummaryText } from "../../../src/index.ts";
+import { type RootInfo, type Session, type Store, StoreError, type SummaryText } from "../../../src/index.ts";
 import { claimFaults } from "../../support/claims.ts";
 import { inDatabaseAsync } from "../../support/rows.ts";
 import { assistant, talk, user } from "../../support/said.ts";
@@ -80,12 +80,13 @@ describe("resolveDirty", () => {
   test.each<[Behavior, string]>([
     ["fail", "quota exceeded"],
     ["empty", "the summarizer answered with an empty text"],
-    ["long", "the summarizer answered with 61 tokens; at most 60 were allowed"],
+    ["long", "each statement of the summarizer's 61 tokens has more than the 60 that were allowed"],
     ["nonsense", "the summarizer answered with a title that is not a text of at most 200 characters"],
   ])("counts a summarizer that does `%s` as failed, says why, and tries again", async (behavior, error) => {
     const { session, store } = dirtySession([behavior, behavior, "good"], 40, {}, 100);
-    expect(await session.resolveDirty()).toEqual({ resolved: 0, failed: 1, stale: 0, parked: 0, deferred: 0 });
-    expect(await session.resolveDirty()).toEqual({ resolved: 0, failed: 1, stale: 0, parked: 0, deferred: 0 });
+    const failed = { resolved: 0, failed: 1, stale: 0, parked: 0, deferred: 0, lastError: { message: error } };
+    expect(await session.resolveDirty()).toEqual(failed);
+    expect(await session.resolveDirty()).toEqual(failed);
     expect(textsOf(store)).toEqual([
       ["failed", error, 1],
       ["failed", error, 2],
@@ -99,7 +100,32 @@ describe("resolveDirty", () => {
 
   test("promise 3: does not let one theme's failure keep the others from theirs", async () => {
     const { session } = dirtySession(["good", "fail", "good"]);
-    expect(await session.resolveDirty()).toEqual({ resolved: 2, failed: 1, stale: 0, parked: 0, deferred: 0 });
+    expect(await session.resolveDirty()).toMatchObject({ resolved: 2, failed: 1, stale: 0, parked: 0, deferred: 0 });
+  });
+
+  test("keeps the statements that fit of an answer that is too long, and asks no second time", async () => {
+    const statements = ["Decided: the queue stays.", "word ".repeat(200).trim(), "Open: who moves the host?", ""];
+    const path = temporaryPath();
+    const answer = { title: "Queue", text: statements.join("\n") };
+    const store = openedStore(path, { summarizer: { id: "long", promptVersion: 1, summarize: async () => answer } });
+    const session = store.session("s", SETTINGS);
+    session.append(talk(40, 100));
+    session.compact();
+    expect(await session.resolveDirty()).toEqual({ resolved: 1, failed: 0, stale: 0, parked: 0, deferred: 0 });
+    expect(store.query("SELECT status, text FROM summaries")).toEqual([
+      { status: "done", text: "Decided: the queue stays.\nOpen: who moves the host?" },
+    ]);
+  });
+
+  test("returns the code of the last error", async () => {
+    const reason = new StoreError("MODEL_UNAVAILABLE", { model: "m", reason: "it is overloaded" });
+    const store = openedStore(temporaryPath(), {
+      summarizer: { id: "m", promptVersion: 1, summarize: () => Promise.reject(reason) },
+    });
+    const session = store.session("s", SETTINGS);
+    session.append(talk(40, 100));
+    session.compact();
+    expect((await session.resolveDirty()).lastError).toEqual({ message: reason.message, code: "MODEL_UNAVAILABLE" });
   });
 
   test("parks what cannot be made shorter, until it grows", async () => {
