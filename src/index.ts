@@ -1,13 +1,28 @@
 // Public API. A name added here is supported until the next major version.
-export { repairToolPairs } from "./context/layout/repair-tool-pairs.ts";
-export type { ContextMessage, RenderResult } from "./context/result.ts";
+export { type RepairedToolPairs, repairToolPairs } from "./context/layout/repair-tool-pairs.ts";
+export type { ContextMessage, Omission, RenderResult, Source } from "./context/result.ts";
 export type { Clock } from "./core/clock.ts";
 export { type ErrorCode, StoreError } from "./core/errors.ts";
-export type { JsonValue, Message, MessageInput, Part, PartInput, Role } from "./core/message.ts";
+export type {
+  DataPart,
+  FilePart,
+  JsonValue,
+  Message,
+  MessageInput,
+  Part,
+  PartInput,
+  ReasoningPart,
+  Role,
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
+} from "./core/message.ts";
 export type { SessionOptions, Strategy } from "./core/options.ts";
 export type { TokenBudget } from "./core/token-budget.ts";
 export type { TokenCounter } from "./core/tokens.ts";
 export type { AppendResult } from "./ingest/append.ts";
+export type { ReembedEstimate, ReembedResult } from "./ingest/reembed.ts";
+export type { EmbedResult } from "./ingest/vector-collector.ts";
 export type { Embedder, EmbedRequest, LocalEmbedder, RemoteEmbedder } from "./models/embedder.ts";
 export { type GeminiEmbedderOptions, geminiEmbedder } from "./models/gemini/embedder.ts";
 export { type GeminiSummarizerOptions, geminiSummarizer } from "./models/gemini/summarizer.ts";
@@ -17,25 +32,62 @@ export type { SummarizeRequest, Summarizer, SummaryText } from "./models/summari
 export type { ModelUsage } from "./models/usage.ts";
 export type { ExpandOptions, Expansion } from "./recall/expand.ts";
 export type { RecallHit } from "./recall/hits.ts";
+export type { NearestRootsOptions, NearRoot } from "./recall/nearest-roots.ts";
 export type { RecallOptions } from "./recall/recall.ts";
 export type { Rerank } from "./recall/rerank.ts";
 export type { RecallQuery } from "./recall/search.ts";
-export type { Lost, LostLine } from "./session/aids/lost.ts";
+export type { Lost, LostLine, LostOptions } from "./session/aids/lost.ts";
 export type { CommandWay, FileSession, Fix, Friction, Replaced, Work, WorkOptions } from "./session/aids/past-work.ts";
-export type { Recap, RecapTopic } from "./session/aids/recap.ts";
-export type { SubjectPage } from "./session/aids/subject-page.ts";
-export type { SubjectInfo } from "./session/aids/subjects.ts";
+export type { Recap, RecapOptions, RecapTopic } from "./session/aids/recap.ts";
+export type { SubjectOptions, SubjectPage } from "./session/aids/subject-page.ts";
+export type { SubjectInfo, SubjectsOptions } from "./session/aids/subjects.ts";
 export type { Resolving } from "./session/background.ts";
 export type { ContextOptions, RenderOptions } from "./session/context-options.ts";
 export type { Entries, EntryInput } from "./session/entries.ts";
 export type { ItemFilter, Items } from "./session/items.ts";
-export type { ExportLine } from "./session/moving/export.ts";
+export type { ExportLine, ExportOptions } from "./session/moving/export.ts";
 export { openStore } from "./session/opened-store.ts";
 export type { Pressure } from "./session/pressure.ts";
-export type { ResolveDirtyOptions } from "./session/resolver.ts";
-export type { RootInfo } from "./session/roots.ts";
-export type { Session } from "./session/session.ts";
-export type { Exclusions, OpenOptions, Store } from "./session/store.ts";
-export type { Entry, Finding, Item, SessionOverview, StoreStats, VerifyReport } from "./store/index.ts";
+export type { ProjectInfo } from "./session/projects.ts";
+export type { ResolveDirtyOptions, StartResolvingOptions } from "./session/resolver.ts";
+export type { ClusterInfo, RootInfo, ThemeInfo } from "./session/roots.ts";
+export type {
+  AppendOptions,
+  ForkOptions,
+  MessagesOptions,
+  RewindOptions,
+  RewindResult,
+  Session,
+  SessionChanges,
+  UndoResult,
+} from "./session/session.ts";
+export type {
+  DoctorOptions,
+  ExcludeOptions,
+  Exclusions,
+  ForgetOptions,
+  OpenOptions,
+  ReembedOptions,
+  RenameProjectOptions,
+  RestoreOptions,
+  Store,
+  UpkeepOptions,
+  VerifyOptions,
+} from "./session/store.ts";
+export type {
+  BackupOptions,
+  BackupReport,
+  Branch,
+  Entry,
+  Finding,
+  ForgetReport,
+  Item,
+  QueryRow,
+  SessionOverview,
+  SessionsOptions,
+  StoreStats,
+  VerifyReport,
+} from "./store/index.ts";
 export type { ResolveEvent } from "./summaries/events.ts";
 export type { ResolveResult } from "./summaries/resolve-run.ts";
+export type { CompactResult } from "./summaries/span.ts";

@@ -25,12 +25,25 @@ const TYPED = [
   "drizzle-orm",
   "@types/node",
 ];
-const PROGRAM = `${SPECIFIERS.map((specifier, index) => `import * as entry${index} from "${specifier}";`).join("\n")}
+/** Entries that need no other package. */
+const ALONE = SPECIFIERS.filter((specifier) => /^coppice(?:\/adapters\/.*|\/import|\/tools|\/view)?$/.test(specifier));
+const importsOf = (specifiers: readonly string[]) =>
+  specifiers.map((specifier, index) => `import * as entry${index} from "${specifier}";`).join("\n");
+
+const PROGRAM_ALONE = `${importsOf(ALONE)}
+export const entries = [${ALONE.map((_, index) => `entry${index}`).join(", ")}];
+`;
+
+const PROGRAM = `${importsOf(SPECIFIERS)}
 import { openStore, StoreError, type Session, type Store } from "coppice";
 export const entries = [${SPECIFIERS.map((_, index) => `entry${index}`).join(", ")}];
 const store: Store = openStore("agent.db");
 const session: Session = store.session("s", { project: "web" });
 session.append({ role: "user", content: "Hello" });
+// @ts-expect-error: a wrong name does not compile
+session.append({ role: "user", content: "Hello", pined: true });
+for (const theme of session.roots()) console.log(theme.clusters.length);
+for (const cluster of session.roots({ level: "cluster" })) console.log(cluster.stepCount.toFixed());
 try {
   session.render({ tokensMax: 1_000 });
 } catch (error) {
@@ -39,12 +52,14 @@ try {
 `;
 
 /**
- * Checks the types of a tarball: publint, @arethetypeswrong/cli, and a program that imports every entry, compiled as Node and as
- * bundlers resolve it.
+ * Checks the types of a tarball: publint, @arethetypeswrong/cli, a program that imports every entry, and one that imports those
+ * that need no other package, where there is none.
  *
  * @throws {Error} with what is wrong.
  */
 export function checkTypes(tarball: string, project: string): void {
+  installed(tarball, project, ["@types/node"]);
+  const alone = compilerProblems(project, "alone.ts", PROGRAM_ALONE);
   const pkgDir = installed(tarball, project, TYPED);
   installPackages(CHECKERS_FOLDER, CHECKERS);
   const problems = [
@@ -56,7 +71,13 @@ export function checkTypes(tarball: string, project: string): void {
     const { status, stdout, stderr } = spawnSync(program, args, { encoding: "utf8" });
     return status === 0 ? [] : [stdout + stderr];
   });
-  writeFileSync(join(project, "main.ts"), PROGRAM);
+  problems.push(...alone, ...compilerProblems(project, "main.ts", PROGRAM));
+  if (problems.length > 0) throw new Error(problems.join("\n"));
+}
+
+/** Compiles a program as Node and as bundlers resolve it, and returns the errors of the compiler. */
+function compilerProblems(project: string, file: string, program: string): string[] {
+  writeFileSync(join(project, file), program);
   const settings = {
     target: "es2023",
     lib: ["es2023"],
@@ -65,20 +86,19 @@ export function checkTypes(tarball: string, project: string): void {
     skipLibCheck: false,
     noEmit: true,
   };
-  for (const [module, moduleResolution] of [
+  return [
     ["nodenext", "nodenext"],
     ["preserve", "bundler"],
-  ]) {
+  ].flatMap(([module, moduleResolution]) => {
     const config = join(project, `tsconfig.${module}.json`);
     writeFileSync(
       config,
-      JSON.stringify({ compilerOptions: { ...settings, module, moduleResolution }, files: ["main.ts"] }),
+      JSON.stringify({ compilerOptions: { ...settings, module, moduleResolution }, files: [file] }),
     );
     const compiler = join(ROOT, "node_modules", "typescript", "bin", "tsc");
     const { stdout } = spawnSync(process.execPath, [compiler, "-p", config], { cwd: project, encoding: "utf8" });
-    problems.push(...stdout.split("\n").filter((line) => /\berror\b/.test(line) && !isForeign(line)));
-  }
-  if (problems.length > 0) throw new Error(problems.join("\n"));
+    return stdout.split("\n").filter((line) => /\berror\b/.test(line) && !isForeign(line));
+  });
 }
 
 /** True for a line of the compiler about another package's types, which this package cannot fix. */

@@ -1,8 +1,8 @@
 import { constants } from "node:os";
 import { type ErrorCode, type ErrorDetails, StoreError } from "../core/errors.ts";
 import { printableJson } from "../core/markup.ts";
+import { didYouMean } from "../core/suggestion.ts";
 import { oneLine } from "./screen/text.ts";
-import { didYouMean } from "./suggestion.ts";
 
 /** Failures with these codes end with exit code 2. */
 const MISUSE_CODES: ReadonlySet<string> = new Set([

@@ -1,8 +1,8 @@
 import { Command as CommanderCommand, CommanderError, Option } from "commander";
+import { didYouMean } from "../core/suggestion.ts";
 import type { AnyCommand, CommandGroup } from "./command.ts";
 import { Failure } from "./failure.ts";
 import { COLOR_CHOICES, type ColorChoice, type Terminal } from "./screen/terminal.ts";
-import { didYouMean } from "./suggestion.ts";
 
 export interface CommandLine {
   groups: readonly CommandGroup[];

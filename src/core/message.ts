@@ -6,6 +6,7 @@ import { PART_TYPES, ROLES } from "./message-words.ts";
 import { once } from "./once.ts";
 import { callFieldOf, rawShapeOf } from "./raw-shape.ts";
 import { firstIssue, hasHoles } from "./schema.ts";
+import { didYouMean } from "./suggestion.ts";
 
 export { type JsonValue, PART_TYPES, ROLES };
 
@@ -109,8 +110,8 @@ export const messageSchemas = once(() => {
     name: z.optional(identifier).check(z.describe("The speaker's name")),
     id: z.optional(identifier.check(z.minLength(1))).check(z.describe("Your own name for it, unique in its session")),
     createdAt: z
-      .optional(z.union([z.number(), z.string()]))
-      .check(z.describe("Unix milliseconds or an ISO 8601 time; now if left out")),
+      .optional(z.union([z.number(), z.string(), z.date()]))
+      .check(z.describe("A date, Unix milliseconds or an ISO 8601 time; now if left out")),
     pinned: z.optional(z.boolean()).check(z.describe("True if every context must show it")),
     metadata: z.optional(z.record(z.string(), z.unknown())).check(z.describe("Other data to store with the message")),
   });
@@ -129,9 +130,9 @@ const PART_TYPES_BY_ROLE: Record<Role, readonly Part["type"][]> = {
  * A message to append. It has `content` (a string or parts) or `parts`, never both.
  *
  * - `id`: the caller's own id, unique in its session. Appending the same message under the same id again does nothing.
- * - `createdAt`: Unix milliseconds, at most 8.64e15 from 1970, or an ISO 8601 string; by default the clock's time.
+ * - `createdAt`: a `Date`, Unix milliseconds, at most 8.64e15 from 1970, or an ISO 8601 string; by default the clock's time.
  * - `pinned`: true if every context must show the message.
- * - `metadata`, and any other field: stored in `metadata` and returned.
+ * - `metadata`: other data, stored and returned. Another field is refused.
  */
 export interface MessageInput {
   role: Role;
@@ -139,10 +140,9 @@ export interface MessageInput {
   parts?: readonly PartInput[];
   name?: string;
   id?: string;
-  createdAt?: number | string;
+  createdAt?: number | string | Date;
   pinned?: boolean;
   metadata?: Record<string, unknown>;
-  [field: string]: unknown;
 }
 
 type Input<P> = P extends { type: infer T } ? { type: T } & Omit<P, "type"> : never;
@@ -231,12 +231,10 @@ function parsedMessage(input: unknown): ParsedMessage {
 
   const calls = callFieldOf(unknownFields);
   if (calls !== undefined) invalid(calls, "calls belong in the message's parts, as parts of type `tool_call`");
-  const fields = Object.entries(unknownFields).filter(([, value]) => value !== undefined);
-  for (const [field] of fields) {
-    if (Object.hasOwn(metadata, field)) invalid(field, `also given in \`metadata.${field}\`; give it once`);
+  for (const [field, value] of Object.entries(unknownFields)) {
+    if (value !== undefined) invalid(field, unknownField(field));
   }
-  const extra = Object.fromEntries([...Object.entries(metadata), ...fields]);
-  const plainMetadata = plainJson(extra, "metadata", rules) as Record<string, JsonValue>;
+  const plainMetadata = plainJson(metadata, "metadata", rules) as Record<string, JsonValue>;
   return {
     role,
     parts: plainParts,
@@ -246,6 +244,11 @@ function parsedMessage(input: unknown): ParsedMessage {
     pinned: pinned ?? false,
     metadata: Object.keys(plainMetadata).length === 0 ? undefined : plainMetadata,
   };
+}
+
+function unknownField(field: string): string {
+  const meant = didYouMean(field, Object.keys(messageSchemas().message.shape));
+  return `a message has no such field. ${meant === "" ? "Other data belongs in `metadata`." : meant}`;
 }
 
 /**
@@ -258,7 +261,8 @@ function isUsual(input: unknown): boolean {
   const isRole = role === "user" || role === "assistant" || role === "tool" || role === "system";
   if (!isRole || name !== undefined || pinned !== undefined || !isUsualMetadata(metadata)) return false;
   if (id !== undefined && !(isName(id) && id.length <= ID_CHARS_MAX && id.isWellFormed())) return false;
-  if (createdAt !== undefined && typeof createdAt !== "string" && !Number.isFinite(createdAt)) return false;
+  const isTime = typeof createdAt === "string" || Number.isFinite(createdAt) || createdAt instanceof Date;
+  if (createdAt !== undefined && !isTime) return false;
   return (content === undefined || isUsualContent(content)) && (parts === undefined || areUsualParts(parts));
 }
 
@@ -338,10 +342,13 @@ function refuseHoles(input: { content?: unknown; parts?: unknown } | null | unde
   }
 }
 
-function parseTime(value: number | string): number {
-  const ms = typeof value === "number" ? value : Date.parse(value);
+function parseTime(value: number | string | Date): number {
+  const ms = typeof value === "string" ? Date.parse(value) : Number(value);
   if (!Number.isSafeInteger(Math.trunc(ms))) {
-    invalid("createdAt", `expected Unix milliseconds or an ISO 8601 time, got ${JSON.stringify(value)}`);
+    invalid(
+      "createdAt",
+      `expected Unix milliseconds or an ISO 8601 time, got ${typeof value === "string" ? JSON.stringify(value) : value}`,
+    );
   }
   if (Math.abs(ms) > TIME_MS_MAX) invalid("createdAt", `${ms} is more than ${TIME_MS_MAX} milliseconds from 1970`);
   return Math.trunc(ms);

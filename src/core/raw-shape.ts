@@ -23,6 +23,9 @@ const TYPES_OF_OPENAI = /^(?:image_url|input_audio|refusal)$/;
 const TYPES_OF_AI_SDK = /^tool-(?:call|result|error|approval-request|approval-response)$/;
 const TYPES_OF_AI_SDK_UI = /^(?:(?:tool|data|source)-.+|dynamic-tool|step-start)$/;
 
+/** Fields of a message of OpenAI, which its replies have even when they are empty. */
+const OPENAI_FIELDS = ["tool_call_id", "tool_calls", "refusal", "annotations"];
+
 /** Fields in which other formats keep the calls of a message. */
 const CALL_FIELDS = ["tool_calls", "function_call", "toolCalls", "functionCall", "toolInvocations"];
 
@@ -47,7 +50,10 @@ export function rawShapeOf(value: unknown): RawShape | undefined {
   return (
     shapeOfAny(parts, shapeOfPart) ??
     shapeOfAny(content, shapeOfBlock) ??
-    (role === "developer" || role === "function" || "tool_call_id" in value || hasOpenaiCall(value)
+    (role === "developer" ||
+    role === "function" ||
+    OPENAI_FIELDS.some((field) => field in value) ||
+    hasOpenaiCall(value)
       ? "openai"
       : undefined)
   );

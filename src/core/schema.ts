@@ -3,6 +3,7 @@ import english from "zod/v4/locales/en.js";
 import { StoreError } from "./errors.ts";
 import { ID_CHARS_MAX } from "./limits.ts";
 import { once } from "./once.ts";
+import { didYouMean } from "./suggestion.ts";
 
 // The options of each operation are one strict zod object, which checks, types and describes them. The error texts below
 // complete the sentence "Expected limit to be …". zod/mini is used because zod takes 25 ms longer to load.
@@ -137,8 +138,11 @@ export function parseArguments<S extends ObjectSchema>(
   if (result.success) return result.data as Given<z.output<S>>;
   const issue = result.error.issues[0]!;
   if (issue.code === "unrecognized_keys") {
-    const expected = `one of ${Object.keys(schema.shape).join(", ")}`;
-    throw new StoreError("OPTION_INVALID", { option: one, expected, actual: issue.keys[0] });
+    const known = Object.keys(schema.shape);
+    const actual = issue.keys[0]!;
+    const fix = didYouMean(actual, known);
+    const details = { option: one, expected: `one of ${known.join(", ")}`, actual };
+    throw new StoreError("OPTION_INVALID", fix === "" ? details : { ...details, fix });
   }
   const option = issue.path.join(".") || all;
   const expected = option === all ? "an object" : expectedBy(issue);

@@ -2,6 +2,7 @@ import { defined } from "../adapters/shared/own.ts";
 import { ID_CHARS_MAX, TIME_MS_MAX } from "../core/limits.ts";
 import type { JsonValue } from "../core/message.ts";
 import type { SessionSettings } from "../core/options.ts";
+import { callFieldOf } from "../core/raw-shape.ts";
 import { sessionSettings } from "../core/settings.ts";
 import type { ExportedOrigin, ImportEvent, ImportedSession, Importer } from "./importer.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "./lines.ts";
@@ -104,15 +105,15 @@ class JsonlTranslator extends Translator<JsonLine> {
   }
 
   #restore(session: SessionSoFar, fields: JsonObject, line: number, warn: (reason: string) => void): void {
-    const { seq, ...message } = fields as JsonObject & { seq: number; role: "user" };
+    const { seq, ...rest } = fields as JsonObject & { seq: number };
     const isLaterCopy = seq <= session.copy.seqLast;
     if (isLaterCopy || session.copy.state !== "other") {
-      const content = derivedId(message);
+      const content = derivedId(rest);
       const earlier = session.named.get(`seq: ${seq}`);
       if (earlier === undefined) {
         session.copy.state = "first";
         const { name } = session;
-        const event = checkedEvent({ kind: "restored", session: name, seq, message, line });
+        const event = checkedEvent({ kind: "restored", session: name, seq, message: messageOf(rest), line });
         if (event.kind === "restored") session.named.set(`seq: ${seq}`, { line, content });
         this.emit(event);
       } else if (earlier.content === content) session.copy.state = "again";
@@ -134,11 +135,10 @@ class JsonlTranslator extends Translator<JsonLine> {
       return;
     }
     this.#emitOnce(session, `id: ${JSON.stringify(id)}`, fields, warn, () => {
-      // `checkedEvent` checks the types of the fields.
-      const message = { ...(fields as JsonObject & { role: "user" }), id };
+      const message = { ...messageOf(fields), id };
       const event = checkedEvent({ kind: "message", session: session.name, message, line });
       if (event.kind === "message" && session.known === undefined) {
-        const { createdAt } = event.message;
+        const { createdAt } = fields;
         this.#announce(session, createdAt === undefined ? {} : { createdAt });
       }
       return event;
@@ -250,6 +250,22 @@ const SESSION_FIELDS: Record<string, (value: JsonValue) => boolean> = {
   forkSeq: Number.isSafeInteger,
   settings: isSettings,
 };
+
+const MESSAGE_FIELDS = ["role", "content", "parts", "name", "id", "createdAt", "pinned", "metadata"];
+
+/** Returns the message of a line, whose types `checkedEvent` checks. Unknown fields go into its metadata, except one that is there already. */
+function messageOf(fields: JsonObject): JsonObject & { role: "user" } {
+  const { metadata = {} } = fields;
+  const message: Record<string, JsonValue | undefined> = {};
+  const others: JsonObject = {};
+  for (const [field, value] of Object.entries(fields)) {
+    const isOther = !MESSAGE_FIELDS.includes(field) && isObject(metadata) && !Object.hasOwn(metadata, field);
+    if (isOther && callFieldOf({ [field]: value }) === undefined) others[field] = value;
+    else message[field] = value;
+  }
+  if (Object.keys(others).length > 0) message.metadata = { ...(metadata as JsonObject), ...others };
+  return message as JsonObject & { role: "user" };
+}
 
 const ENTRY_FIELDS = ["entry", "id", "createdAt"];
 

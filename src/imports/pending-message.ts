@@ -57,7 +57,7 @@ export function incomingOf(event: PendingMessage): IncomingMessage {
 
 /** Undefined if the file gives no time that the store can hold. */
 function timeOf({ message: { createdAt } }: PendingMessage): number | undefined {
-  const ms = Math.trunc(typeof createdAt === "string" ? Date.parse(createdAt) : (createdAt ?? Number.NaN));
+  const ms = Math.trunc(typeof createdAt === "string" ? Date.parse(createdAt) : Number(createdAt));
   return Number.isNaN(ms) ? undefined : ms;
 }
 

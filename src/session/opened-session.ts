@@ -48,7 +48,7 @@ import type { SessionPorts } from "./ports.ts";
 import type { PreparedMessage } from "./prepared.ts";
 import type { Pressure } from "./pressure.ts";
 import { type ResolveDirtyOptions, Resolver, type StartResolvingOptions } from "./resolver.ts";
-import { type RootInfo, rootsOf } from "./roots.ts";
+import { type ClusterInfo, clustersOf, type RootInfo, type ThemeInfo, themesOf } from "./roots.ts";
 import type {
   AppendOptions,
   ForkOptions,
@@ -127,10 +127,8 @@ export class OpenedSession implements Session {
     this.entries = new SessionEntries(ports, id);
   }
 
-  append<M extends MessageInput | readonly MessageInput[]>(
-    messages: M,
-    options?: AppendOptions,
-  ): M extends readonly unknown[] ? AppendResult[] : AppendResult;
+  append(messages: readonly MessageInput[], options?: AppendOptions): AppendResult[];
+  append(message: MessageInput, options?: AppendOptions): AppendResult;
   append(given: MessageInput | readonly MessageInput[], options?: AppendOptions): AppendResult | AppendResult[] {
     const { seq } = options ?? {};
     if (seq !== undefined) wholeNumber("seq", seq, 0, Number.MAX_SAFE_INTEGER);
@@ -434,10 +432,14 @@ export class OpenedSession implements Session {
     return database.read(() => sessions.byId(this.id))?.project ?? null;
   }
 
+  roots(options?: { level?: "theme" }): ThemeInfo[];
+  roots(options: { level: "cluster" }): ClusterInfo[];
+  roots(options?: { level?: SessionLevel }): RootInfo[];
   roots(options: { level?: SessionLevel } = {}): RootInfo[] {
     const { repositories } = this.#ports;
     const { level } = parseOptions("roots", ROOTS_OPTIONS(), options);
-    return repositories.database.read(() => rootsOf(repositories, this.id, level));
+    const read = level === "theme" ? themesOf : clustersOf;
+    return repositories.database.read((): RootInfo[] => read(repositories, this.id));
   }
 
   /** Returns why a step is in its cluster. @throws {StoreError} `OPTION_INVALID` if no step of the session entered it there. */

@@ -1,12 +1,11 @@
 import { DamageError } from "../core/damage.ts";
-import { formatHandle, type SessionLevel } from "../core/handle.ts";
+import { formatHandle } from "../core/handle.ts";
 import { type DoneSummary, type Repositories, ThemeRoots } from "../store/index.ts";
 
-/** A theme or a cluster of a session. */
-export interface RootInfo {
+/** What themes and clusters of a session have in common. */
+interface Root {
   /** The handle at the log position of the root's last change. */
   root: string;
-  level: SessionLevel;
   sessionId: string;
   messageCount: number;
   tokenCount: number;
@@ -14,19 +13,28 @@ export interface RootInfo {
   seqLast: number;
   /** The title of a cluster, in words of its messages. A theme has the label of one of its clusters. May be empty. */
   label: string;
-  /** For a theme: the handles of its clusters, oldest first. */
-  clusters?: string[];
-  /** For a cluster: the number of its steps. */
-  stepCount?: number;
-  /** For a cluster: true if it takes no more steps. */
-  settled?: boolean;
-  /** For a theme: the finished summaries of its clusters, those of the oldest messages first. Contexts may not show all of them yet. */
-  summaries?: RootSummary[];
-  /** For a theme: the number of messages that no summary covers. */
-  uncoveredCount?: number;
 }
 
-type RootSize = Pick<RootInfo, "messageCount" | "tokenCount" | "seqFirst" | "seqLast">;
+export interface ClusterInfo extends Root {
+  level: "cluster";
+  stepCount: number;
+  /** True if it takes no more steps. */
+  settled: boolean;
+}
+
+export interface ThemeInfo extends Root {
+  level: "theme";
+  /** The handles of its clusters, oldest first. */
+  clusters: string[];
+  /** The finished summaries of its clusters, those of the oldest messages first. Contexts may not show all of them yet. */
+  summaries: RootSummary[];
+  /** The number of messages that no summary covers. */
+  uncoveredCount: number;
+}
+
+export type RootInfo = ThemeInfo | ClusterInfo;
+
+type RootSize = Pick<Root, "messageCount" | "tokenCount" | "seqFirst" | "seqLast">;
 
 export interface RootSummary {
   /** The cluster as it was when the summary was made. Earlier summaries of the cluster cover its earlier messages. */
@@ -41,21 +49,20 @@ export interface RootSummary {
   shown: boolean;
 }
 
-export function rootsOf(repositories: Repositories, sessionId: string, level: SessionLevel): RootInfo[] {
-  const { clusters, themes, summaries, unions } = repositories;
-  const sizeOf = ({ messageCount, tokenCount, seqFirst, seqLast }: RootSize) => {
-    return { level, sessionId, messageCount, tokenCount, seqFirst, seqLast };
-  };
-  const withThemes = clusters.withThemes(sessionId).map((cluster) => {
-    return { ...cluster, handle: formatHandle("cluster", cluster.rootId, cluster.logPosition) };
+/** Returns the clusters of a session, oldest first. */
+export function clustersOf({ clusters }: Repositories, sessionId: string): ClusterInfo[] {
+  return clusters.withThemes(sessionId).map((cluster) => {
+    const { rootId, logPosition, label, stepCount, settledAt } = cluster;
+    const root = formatHandle("cluster", rootId, logPosition);
+    return { root, level: "cluster", sessionId, ...sizeOf(cluster), label, stepCount, settled: settledAt !== null };
   });
+}
+
+/** Returns the themes of a session, oldest first. */
+export function themesOf(repositories: Repositories, sessionId: string): ThemeInfo[] {
+  const { clusters, themes, summaries, unions } = repositories;
+  const withThemes = clusters.withThemes(sessionId);
   const themeRows = themes.ofSession(sessionId).toSorted((left, right) => left.theme.seqFirst - right.theme.seqFirst);
-  if (level === "cluster") {
-    return withThemes.map((cluster) => {
-      const { handle, label, stepCount, settledAt } = cluster;
-      return { root: handle, ...sizeOf(cluster), label, stepCount, settled: settledAt !== null };
-    });
-  }
   const roots = new ThemeRoots(unions, sessionId);
   const standing = summaries.standing({ sessionId });
   return themeRows.map(({ theme, logPosition }) => {
@@ -65,13 +72,19 @@ export function rootsOf(repositories: Repositories, sessionId: string, level: Se
     const parts = standing.filter(({ rootId }) => roots.themeOf(rootId) === theme.root);
     return {
       root: formatHandle("theme", theme.root, logPosition),
+      level: "theme",
+      sessionId,
       ...sizeOf(theme),
       label: first.label,
-      clusters: members.map(({ handle }) => handle),
+      clusters: members.map(({ rootId, logPosition: at }) => formatHandle("cluster", rootId, at)),
       summaries: parts.sort((left, right) => left.seqFirst - right.seqFirst).map(rootSummary),
       uncoveredCount: parts.reduce((count, part) => count - part.messageCount, theme.messageCount),
     };
   });
+}
+
+function sizeOf({ messageCount, tokenCount, seqFirst, seqLast }: RootSize): RootSize {
+  return { messageCount, tokenCount, seqFirst, seqLast };
 }
 
 function rootSummary(summary: DoneSummary): RootSummary {

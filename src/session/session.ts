@@ -10,7 +10,7 @@ import type { ContextOptions, RenderOptions } from "./context-options.ts";
 import type { Entries } from "./entries.ts";
 import type { Pressure } from "./pressure.ts";
 import type { ResolveDirtyOptions, StartResolvingOptions } from "./resolver.ts";
-import type { RootInfo } from "./roots.ts";
+import type { ClusterInfo, RootInfo, ThemeInfo } from "./roots.ts";
 
 export type { AppendResult } from "../ingest/append.ts";
 
@@ -83,10 +83,8 @@ export interface Session {
    * @throws {StoreError} `MESSAGE_INVALID`, `MESSAGE_CONFLICT`, `SESSION_CHANGED`, `STORE_READONLY`, `STORE_CLOSED`,
    *   `STORE_BUSY`, `FILE_NOT_USABLE`, `STORE_CORRUPT`. Then nothing was written.
    */
-  append<M extends MessageInput | readonly MessageInput[]>(
-    messages: M,
-    options?: AppendOptions,
-  ): M extends readonly unknown[] ? AppendResult[] : AppendResult;
+  append(messages: readonly MessageInput[], options?: AppendOptions): AppendResult[];
+  append(message: MessageInput, options?: AppendOptions): AppendResult;
 
   /**
    * Appends the new messages of the host's message array. Pass the whole array on each turn. Messages are matched by `id` or by
@@ -234,6 +232,8 @@ export interface Session {
   readonly entries: Entries;
 
   /** Returns the themes of the session, oldest first; with `level: "cluster"`, the clusters. */
+  roots(options?: { level?: "theme" }): ThemeInfo[];
+  roots(options: { level: "cluster" }): ClusterInfo[];
   roots(options?: { level?: SessionLevel }): RootInfo[];
 
   /** Returns counts, times and names. This counts every message. If you need only the project, use `project`. */

@@ -29,7 +29,7 @@ export function forestAnswer(store: Store, id: string): ForestAnswer {
   const rows = new Map(store.query(statement).map((cluster) => [Number(cluster.root_id), cluster]));
   const shared = subjectsWithOthers(store, id);
   const themeOf = new Map(
-    themes.flatMap(({ root, clusters: of = [] }) => of.map((handle) => [handle, parseHandle(root).root])),
+    themes.flatMap(({ root, clusters: of }) => of.map((handle) => [handle, parseHandle(root).root])),
   );
   return {
     session: id,
@@ -46,9 +46,9 @@ export function forestAnswer(store: Store, id: string): ForestAnswer {
       tokenCount,
       seqFirst,
       seqLast,
-      clusters: (theme.clusters ?? []).map((handle) => parseHandle(handle).root),
-      summaryCount: theme.summaries?.length ?? 0,
-      uncoveredCount: theme.uncoveredCount ?? 0,
+      clusters: theme.clusters.map((handle) => parseHandle(handle).root),
+      summaryCount: theme.summaries.length,
+      uncoveredCount: theme.uncoveredCount,
     })),
     clusters: clusters.map(({ root: handle, label, messageCount, tokenCount, seqFirst, seqLast, ...cluster }) => {
       const { root } = parseHandle(handle);

@@ -261,7 +261,7 @@ function expectUncovered(store: Store): void {
   const counted = store
     .resume("s")
     .roots()
-    .reduce((sum, { uncoveredCount }) => sum + uncoveredCount!, 0);
+    .reduce((sum, { uncoveredCount }) => sum + uncoveredCount, 0);
   expect(store.query("SELECT count(*) AS n FROM uncovered WHERE session_id = 's'")).toEqual([{ n: counted }]);
 }
 

@@ -1,5 +1,5 @@
 import { projectNamer } from "../../session/aids/project-meant.ts";
-import type { RootInfo } from "../../session/roots.ts";
+import type { ClusterInfo, ThemeInfo } from "../../session/roots.ts";
 import type { Session } from "../../session/session.ts";
 import type { Command } from "../command.ts";
 import { headline } from "../screen/headline.ts";
@@ -11,13 +11,13 @@ import { findSession, SESSION_MEANING } from "../stores/find-session.ts";
 export interface ForestView {
   session: ReturnType<Session["info"]>;
   /** Oldest first. */
-  themes: (Omit<RootInfo, "clusters"> & { clusters: RootInfo[] })[];
+  themes: (Omit<ThemeInfo, "clusters"> & { clusters: ClusterInfo[] })[];
   /** Messages that have not entered the forest, without pinned ones; null if there are none. */
   hot: Extent | null;
   pinnedCount: number;
 }
 
-type Extent = Pick<RootInfo, "messageCount" | "tokenCount" | "seqFirst" | "seqLast">;
+type Extent = Pick<ThemeInfo, "messageCount" | "tokenCount" | "seqFirst" | "seqLast">;
 
 interface TreeRow {
   /** The lines of the drawing before the name. */
@@ -78,7 +78,7 @@ function forestView(session: Session): ForestView {
   const clusters = new Map(session.roots({ level: "cluster" }).map((cluster) => [cluster.root, cluster]));
   const themes = session.roots().map((theme) => ({
     ...theme,
-    clusters: theme.clusters!.map((handle) => clusters.get(handle)!),
+    clusters: theme.clusters.map((handle) => clusters.get(handle)!),
   }));
   const coldCount = themes.reduce((count, { messageCount }) => count + messageCount, 0);
   // Messages enter the forest in order, so hot messages come after all others.
@@ -186,10 +186,10 @@ function stateOf({ uncoveredCount, messageCount, summaries }: ForestView["themes
   mark: string;
   state: string;
 } {
-  if (summaries!.length === 0) return { mark: "○", state: "" };
+  if (summaries.length === 0) return { mark: "○", state: "" };
   if (uncoveredCount === 0) return { mark: "●", state: "summarized" };
   return {
     mark: "◐",
-    state: `${formatNumber(messageCount - uncoveredCount!)} of ${formatNumber(messageCount)} summarized`,
+    state: `${formatNumber(messageCount - uncoveredCount)} of ${formatNumber(messageCount)} summarized`,
   };
 }

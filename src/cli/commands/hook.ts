@@ -1,12 +1,12 @@
 import { resolve } from "node:path";
 import { Option } from "commander";
+import { didYouMean } from "../../core/suggestion.ts";
 import { HOOK_AGENTS, HOOK_EVENTS } from "../../hooks/firing.ts";
 import type { AgentReport } from "../../hooks/hook-report.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { HOOK_ACTIONS } from "../hook-words.ts";
 import { formatTime, oneLine } from "../screen/text.ts";
-import { didYouMean } from "../suggestion.ts";
 
 export const hookCommand: Command<{ agent?: string; project?: string }> = {
   usage: "hook <event>",

@@ -1,7 +1,7 @@
+import { nearest } from "../../core/suggestion.ts";
 import { projectMeant } from "../../session/aids/project-meant.ts";
 import type { Store } from "../../session/store.ts";
 import { Failure } from "../failure.ts";
-import { nearest } from "../suggestion.ts";
 
 /**
  * Finds a project by its name or a path in it.

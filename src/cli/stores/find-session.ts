@@ -1,11 +1,11 @@
 import { StoreError } from "../../core/errors.ts";
+import { nearest } from "../../core/suggestion.ts";
 import { sessionIds, sessionIdsWithPrefix } from "../../session/aids/session-ids.ts";
 import type { Session } from "../../session/session.ts";
 import type { Store } from "../../session/store.ts";
 import { Failure } from "../failure.ts";
 import { cutToWidth } from "../screen/display-width.ts";
 import { formatAge, oneLine } from "../screen/text.ts";
-import { nearest } from "../suggestion.ts";
 
 export const SESSION_MEANING = "its id, the beginning of its id, or @last";
 

@@ -110,9 +110,12 @@ export const CONTEXT_INPUT = z.strictObject({
   strategy: z.exactOptional(oneWordOf(STRATEGIES)).check(z.describe("The session's own if left out")),
 });
 
-/** Unknown fields are stored in `metadata`. A system message is refused, because every later context would begin with it. */
+/** A system message is refused, because every later context would begin with it. */
 export const APPEND_INPUT = z.extend(z.omit(messageSchemas().message, { parts: true }), {
   role: oneWordOf(ROLES.filter((role) => role !== "system")).check(z.describe("Who says it")),
+  createdAt: z
+    .optional(z.union([z.number(), z.string()])) // JSON has no dates
+    .check(z.describe("Unix milliseconds or an ISO 8601 time; now if left out")),
   sessionId: sessionId.check(z.describe("The session's id; if there is no such session, it is created")),
   project: name("The project of a new session"),
   title: name("The title of a new session"),

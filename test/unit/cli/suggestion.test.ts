@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { didYouMean, nearest } from "../../../src/cli/suggestion.ts";
+import { didYouMean, nearest } from "../../../src/core/suggestion.ts";
 
 const TABLES = ["messages", "sessions", "summaries", "themes"];
 

@@ -41,9 +41,8 @@ describe("parseMessage", () => {
     expect(parseMessage({ role: "user", parts }).parts).toEqual(parts);
   });
 
-  test("keeps what it does not know of a message beside the metadata given", () => {
-    const input = { role: "user", content: "a", metadata: { turn: 1 }, cache_control: { type: "ephemeral" } };
-    expect(parseMessage(input).metadata).toEqual({ turn: 1, cache_control: { type: "ephemeral" } });
+  test("takes a date, and returns its milliseconds", () => {
+    expect(parseMessage({ role: "user", content: "a", createdAt: new Date(5) }).createdAtMs).toBe(5);
   });
 
   test("keeps what it does not know of a part, in its order", () => {
@@ -54,7 +53,6 @@ describe("parseMessage", () => {
   });
 
   test.each([
-    ["a message", '{"role":"user","content":"a","__proto__":{"x":1}}', '{"__proto__":{"x":1}}', "metadata"],
     ["metadata", '{"role":"user","content":"a","metadata":{"__proto__":1}}', '{"__proto__":1}', "metadata"],
     [
       "a part",
@@ -150,9 +148,11 @@ describe("parseMessage", () => {
     [{ role: "user", content: "a", id: "a\ud800" }, "id: half of a surrogate pair cannot be stored"],
     [{ role: "user", content: "a", name: "\udc00" }, "name: half of a surrogate pair cannot be stored"],
     [{ role: "user", content: "a", id: "x".repeat(513) }, "id: Too big: expected string to have <=512 characters"],
+    [{ role: "user", content: "a", pined: true }, "pined: a message has no such field. Did you mean pinned?"],
+    [{ role: "user", content: "a", turn: 1 }, "turn: a message has no such field. Other data belongs in `metadata`."],
     [
-      { role: "user", content: "a", turn: 1, metadata: { turn: 2 } },
-      "turn: also given in `metadata.turn`; give it once",
+      { role: "user", content: "a", createdAt: new Date(Number.NaN) },
+      "createdAt: expected Unix milliseconds or an ISO 8601 time, got Invalid Date",
     ],
     [
       { role: "user", content: "a", createdAt: "soon" },

@@ -87,10 +87,13 @@ test.each([
 
 test.each([
   { role: "assistant", content: "a", tool_calls: [] },
-  { role: "assistant", content: "a", tool_calls: null },
-  { role: "user", content: "a", metadata: { tool_calls: [call] } },
-])("a message without calls beside its parts is taken: %j", (message) => {
-  expect(hintFor(message)).toBeUndefined();
+  { role: "assistant", content: "a", refusal: null, annotations: [] },
+])("a reply of OpenAI without calls is known by its empty fields: %j", (message) => {
+  expect(hintFor(message)).toContain("fromOpenai");
+});
+
+test("calls that are only metadata are taken", () => {
+  expect(hintFor({ role: "user", content: "a", metadata: { tool_calls: [call] } })).toBeUndefined();
 });
 
 test.each([{ role: "user" }, { role: "assistant", parts: [{ type: "tool_call", toolCallId: "" }] }, 7, null])(

@@ -44,6 +44,7 @@ describe("a line", () => {
       "createdAt: -8640000000000001 is more than 8640000000000000 milliseconds from 1970",
       { ...hi, createdAt: -8_640_000_000_000_001 },
     ],
+    ["seq: a message has no such field. Other data belongs in `metadata`.", { ...hi, seq: 7, metadata: { seq: 8 } }],
     ["session: longer than 512 characters", { ...hi, session: "s".repeat(513) }],
     ["id: longer than 512 characters", { ...hi, id: "i".repeat(513) }],
   ])("is a warning and nothing else: %s", async (reason, line) => {
@@ -100,7 +101,7 @@ describe("a line about a session", () => {
   });
 
   test("is not needed for a message to keep a field of that name", async () => {
-    expect(messagesIn(await eventsOfLines(jsonl, [{ ...hi, seq: 7 }]))).toMatchObject([{ seq: 7 }]);
+    expect(messagesIn(await eventsOfLines(jsonl, [{ ...hi, seq: 7 }]))).toMatchObject([{ metadata: { seq: 7 } }]);
   });
 
   test.each([

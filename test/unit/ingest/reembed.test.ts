@@ -238,7 +238,7 @@ describe("summaries", () => {
       store
         .session("a")
         .roots()
-        .every(({ uncoveredCount }) => uncoveredCount! < 60),
+        .every(({ uncoveredCount }) => uncoveredCount < 60),
     ).toBe(true);
   });
 });

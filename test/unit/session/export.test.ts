@@ -52,7 +52,15 @@ describe("the lines", () => {
     const session = store.session("support-42", { project: "web", title: "The deploy", hotSize: 7 });
     session.append([
       { role: "system", content: "Be brief.", createdAt: 1 },
-      { role: "user", content: "Read it", name: "Mira", id: "m1", createdAt: 2, pinned: true, cache: "warm" },
+      {
+        role: "user",
+        content: "Read it",
+        name: "Mira",
+        id: "m1",
+        createdAt: 2,
+        pinned: true,
+        metadata: { cache: "warm" },
+      },
       calls(["c1"], { createdAt: 3 }),
       results(["c1"], "done", { createdAt: 4 }),
     ]);

@@ -23,7 +23,7 @@ async function until(holds: () => boolean): Promise<void> {
 }
 
 function summariesOf(session: Session): number {
-  return session.roots().reduce((count, { summaries }) => count + summaries!.length, 0);
+  return session.roots().reduce((count, { summaries }) => count + summaries.length, 0);
 }
 
 describe("startResolving", () => {

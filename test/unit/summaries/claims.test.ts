@@ -61,7 +61,7 @@ describe("while one store is at a summary, another", () => {
     expect(await resolving).toEqual({ ...NONE, resolved: 1 });
     expect(rowsOf(john.store)).toEqual(["done"]);
     john.session.compact();
-    expect(john.session.roots()[0]!.summaries!.map(({ summarizerId }) => summarizerId)).toEqual(["scripted"]);
+    expect(john.session.roots()[0]!.summaries.map(({ summarizerId }) => summarizerId)).toEqual(["scripted"]);
   });
 
   test("records it although its theme was absorbed meanwhile, and nobody pays for it again", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type RootInfo, type Session, type Store, StoreError, type SummaryText } from "../../../src/index.ts";
+import { type Session, type Store, StoreError, type SummaryText, type ThemeInfo } from "../../../src/index.ts";
 import { claimFaults } from "../../support/claims.ts";
 import { inDatabaseAsync } from "../../support/rows.ts";
 import { assistant, talk, user } from "../../support/said.ts";
@@ -39,7 +39,7 @@ describe("resolveDirty", () => {
     expect(await session.resolveDirty()).toEqual({ resolved: 3, failed: 0, stale: 0, parked: 0, deferred: 0 });
     expect(await session.resolveDirty()).toEqual({ resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 });
     expect(summarizer.requests).toHaveLength(3);
-    expect(session.roots().map(({ summaries, uncoveredCount }) => [summaries!.length, uncoveredCount])).toEqual([
+    expect(session.roots().map(({ summaries, uncoveredCount }) => [summaries.length, uncoveredCount])).toEqual([
       [1, 0],
       [1, 0],
       [1, 0],
@@ -72,8 +72,8 @@ describe("resolveDirty", () => {
     expect(second.previous).toEqual([]);
     expect(second.sources[0]!.seq).toBe(graduated);
     session.compact();
-    const [{ summaries, uncoveredCount, messageCount }] = session.roots() as [RootInfo];
-    expect(summaries!.map(({ messageCount: read }) => read)).toEqual([graduated, second.sources.length]);
+    const [{ summaries, uncoveredCount, messageCount }] = session.roots() as [ThemeInfo];
+    expect(summaries.map(({ messageCount: read }) => read)).toEqual([graduated, second.sources.length]);
     expect(uncoveredCount).toBe(messageCount - graduated - second.sources.length);
   });
 
@@ -149,8 +149,8 @@ describe("resolveDirty", () => {
     summarizer.release();
     expect(await resolving).toEqual({ resolved: 1, failed: 0, stale: 0, parked: 0, deferred: 0 });
     const [root] = session.roots();
-    expect(root!.summaries![0]!.root).toBe(before.root);
-    expect(store.expand(root!.summaries![0]!.root).memberCount).toBe(before.messageCount);
+    expect(root!.summaries[0]!.root).toBe(before.root);
+    expect(store.expand(root!.summaries[0]!.root).memberCount).toBe(before.messageCount);
     expect(root!.uncoveredCount).toBe(root!.messageCount - before.messageCount);
     expect(await session.resolveDirty()).toEqual({ resolved: 1, failed: 0, stale: 0, parked: 0, deferred: 0 });
   });
@@ -198,7 +198,7 @@ describe("what a summarizer answers", () => {
   test("is kept without line breaks in its title", async () => {
     const session = answering(Promise.resolve({ title: " Two\n\u001b[1mlines ", text: "It went well." }));
     expect(await session.resolveDirty()).toMatchObject({ resolved: 3 });
-    expect(session.roots()[0]!.summaries![0]).toMatchObject({ title: "Two lines", text: "It went well." });
+    expect(session.roots()[0]!.summaries[0]).toMatchObject({ title: "Two lines", text: "It went well." });
   });
 });
 
@@ -298,9 +298,9 @@ describe("a summary", () => {
     await session.resolveDirty();
     expect(rendered()).toBe(before);
     expect(rendered(openedStore(path, { readonly: true }).resume("s"))).toBe(before);
-    expect(session.roots()[0]!.summaries![0]!.shown).toBe(false);
+    expect(session.roots()[0]!.summaries[0]!.shown).toBe(false);
     session.compact();
-    expect(session.roots()[0]!.summaries![0]!.shown).toBe(true);
+    expect(session.roots()[0]!.summaries[0]!.shown).toBe(true);
     const { messages, sources } = session.render({ tokensMax: SMALLER });
     expect(JSON.stringify(messages[0])).toContain("Messages 0 to ");
     expect(sources.some(({ how }) => how === "summary")).toBe(true);

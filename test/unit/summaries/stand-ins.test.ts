@@ -28,7 +28,7 @@ function opened(settings: object, ...script: Behavior[]): Setting {
 }
 
 const makersOf = (session: Session): string[] =>
-  session.roots().flatMap(({ summaries }) => summaries!.map(({ summarizerId }) => summarizerId));
+  session.roots().flatMap(({ summaries }) => summaries.map(({ summarizerId }) => summarizerId));
 
 const summariesIn = ({ sources }: RenderResult): string[] =>
   sources.filter(({ how }) => how === "summary").map((source) => JSON.stringify(source));

@@ -1,4 +1,4 @@
-import { editsBetween } from "../core/edits.ts";
+import { editsBetween } from "./edits.ts";
 
 /** A suggestion differs by at most this many letters, and by less than this share of the longer word. */
 const EDITS_MAX = 3;
