@@ -82,6 +82,7 @@ export type {
   Finding,
   ForgetReport,
   Item,
+  QueryParams,
   QueryRow,
   SessionOverview,
   SessionsOptions,

@@ -44,6 +44,7 @@ import {
   mergeProjects,
   openDatabase,
   projectNow,
+  type QueryParams,
   type QueryRow,
   QuickReader,
   queryRows,
@@ -435,8 +436,8 @@ export class OpenedStore implements Store {
     }
   }
 
-  query(sql: string): QueryRow[] {
-    return [...this.queryRows(sql)];
+  query(sql: string, params: QueryParams = []): QueryRow[] {
+    return [...this.queryRows(sql, { params })];
   }
 
   stats(): StoreStats {
@@ -661,7 +662,7 @@ export class OpenedStore implements Store {
   }
 
   /** Like `query`, but yields one row at a time, for large results. */
-  queryRows(sql: string, options: { heapBytesMax?: number } = {}): Generator<QueryRow> {
+  queryRows(sql: string, options: { params?: QueryParams; heapBytesMax?: number } = {}): Generator<QueryRow> {
     return queryRows(this.#database, sql, options);
   }
 

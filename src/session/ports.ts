@@ -1,5 +1,6 @@
 import { NearestClusters } from "../ann/nearest-clusters.ts";
 import type { Clock } from "../core/clock.ts";
+import { StoreError } from "../core/errors.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import type { EmbedderTerms } from "../ingest/graduate.ts";
 import { TailIndexer } from "../ingest/index-texts.ts";
@@ -79,7 +80,10 @@ export class SessionPorts implements ChosenPorts {
     return this.#placing.terms;
   }
 
+  /** @throws {StoreError} `OPTION_INVALID`. */
   signalOf(given: AbortSignal | undefined): AbortSignal {
+    if (given !== undefined && !(given instanceof AbortSignal))
+      throw new StoreError("OPTION_INVALID", { option: "signal", expected: "an AbortSignal", actual: given });
     return given === undefined ? this.closing : AbortSignal.any([given, this.closing]);
   }
 

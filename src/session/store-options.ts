@@ -83,7 +83,7 @@ export const SESSIONS_OPTIONS = once(() =>
   z.strictObject({
     prefix: z.optional(text()),
     project: z.optional(identifier()),
-    sinceMs: z.optional(whole(0)),
+    sinceMs: z.optional(unixMs()),
     tag: z.optional(identifier()),
     hidden: z.optional(trueOrFalse()),
     limit: z.optional(whole(0)),
@@ -109,8 +109,8 @@ export const SUBJECT_OPTIONS = once(() =>
 
 export const RECAP_OPTIONS = once(() =>
   z.strictObject({
-    sinceMs: z.optional(whole(0)),
-    untilMs: z.optional(whole(0)),
+    sinceMs: z.optional(unixMs()),
+    untilMs: z.optional(unixMs()),
     project: z.optional(identifier()),
     limit: z._default(whole(0, PAGE_LIMIT_MAX), RECAP_LIMIT_DEFAULT),
     linesMax: z._default(whole(0, PAGE_LIMIT_MAX), RECAP_LINES_DEFAULT),

@@ -15,6 +15,7 @@ import type {
   BackupReport,
   Finding,
   ForgetReport,
+  QueryParams,
   QueryRow,
   SessionOverview,
   SessionsOptions,
@@ -298,8 +299,13 @@ export interface Store {
   /** What agents did with files, commands and errors: see `Work`. */
   readonly work: Work;
 
-  /** Returns the rows of one SQL statement that only reads. @throws {StoreError} `QUERY_REFUSED`. */
-  query(sql: string): QueryRow[];
+  /**
+   * Returns the rows of one SQL statement that only reads. An integer beyond 2^53 is a `bigint`, and a blob a `Buffer`.
+   *
+   * @param params  Values for `?` as a list, or for `:name` as an object.
+   * @throws {StoreError} `QUERY_REFUSED`, also if a parameter has no value; `OPTION_INVALID`.
+   */
+  query(sql: string, params?: QueryParams): QueryRow[];
 
   /** Returns counts and sizes of the whole store. */
   stats(): StoreStats;

@@ -120,7 +120,7 @@ export { type BackupOptions, type BackupReport, backupStore } from "./file/backu
 export { fileFindings } from "./file/file-findings.ts";
 export { advice, type Finding, ok, problem, quoted } from "./file/finding.ts";
 export { openDatabase, type StoreDatabase } from "./file/open.ts";
-export { type QueryRow, queryRows } from "./file/query.ts";
+export { type QueryParams, type QueryRow, queryRows } from "./file/query.ts";
 export { type RestoreReport, refuseInUse, restoreStore } from "./file/restore.ts";
 export { agreedOn, type Changeable, changeableIn, mergedOf, putChangeable } from "./moves/changeable.ts";
 export { rowOfText, rowText } from "./moves/row-text.ts";

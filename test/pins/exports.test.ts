@@ -211,6 +211,7 @@ test("types", () => {
     "PartInput",
     "Pressure",
     "ProjectInfo",
+    "QueryParams",
     "QueryRow",
     "ReasoningPart",
     "RecallHit",

@@ -36,10 +36,10 @@ export interface MessagePlace {
   theme: number | null;
 }
 
-const placesOf = (sessionId: string): string => `
+const PLACES = `
   SELECT m.seq, t.theme_id AS theme FROM session_messages m
   LEFT JOIN theme_members t ON t.message_id = m.message_id AND t.session_id = m.session_id
-  WHERE m.session_id = '${sessionId.replaceAll("'", "''")}' ORDER BY m.seq`;
+  WHERE m.session_id = ? ORDER BY m.seq`;
 
 /** Colors of themes, in the order in which they began. */
 const COLORS = [
@@ -68,7 +68,7 @@ export const forestCommand: Command = {
     const store = (await loadStores()).openToRead();
     const view = forestView(findSession(store, typed!));
     const session = { ...view.session, project: projectNamer(store)(view.session.project) };
-    const places = store.query(placesOf(view.session.id)) as unknown as MessagePlace[];
+    const places = store.query(PLACES, [view.session.id]) as unknown as MessagePlace[];
     return { value: view, lines: forestLines({ ...view, session }, places, terminal) };
   },
 };

@@ -1,3 +1,4 @@
+import { StoreError } from "../../core/errors.ts";
 import type { Part, PartInput, Role } from "../../core/message.ts";
 
 /** The fields that `repairToolPairs` reads. Calls and results are in `parts`, or in `content` if it is a list. */
@@ -42,8 +43,10 @@ export interface RepairedToolPairs<M> {
  * A call that still waits for its results is removed. So append the results before you repair a history.
  *
  * @returns the history, with new messages in place of those that lost parts, and a list of the changes.
+ * @throws {StoreError} `OPTION_INVALID` for what is not a list of messages.
  */
 export function repairToolPairs<M extends PairedMessage>(history: readonly M[]): RepairedToolPairs<M> {
+  checkHistory(history);
   const removed = unpairedOf(history);
   const goneByMessage = new Map<number, Set<number>>();
   for (const { messageIndex, partIndex } of removed) {
@@ -106,6 +109,19 @@ function unpairedOf(history: readonly PairedMessage[]): UnpairedPart[] {
   });
   closeBlock();
   return unpaired.sort((left, right) => left.messageIndex - right.messageIndex || left.partIndex - right.partIndex);
+}
+
+function refuse(option: string, expected: string, actual: unknown): never {
+  throw new StoreError("OPTION_INVALID", { option, expected, actual });
+}
+
+function checkHistory(history: unknown): void {
+  if (!Array.isArray(history)) refuse("the history", "a list of messages", history);
+  for (const [index, message] of history.entries()) {
+    if (typeof message !== "object" || message === null) refuse(`history[${index}]`, "a message", message);
+    const { parts } = message;
+    if (parts !== undefined && !Array.isArray(parts)) refuse(`history[${index}].parts`, "a list of parts", parts);
+  }
 }
 
 /** The parts are not checked here, because `append` checks them. */

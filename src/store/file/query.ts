@@ -9,11 +9,15 @@ const FIRST_WORD = /^(?:\s|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*([a-z]+)
 
 export type QueryValue = string | number | bigint | null | Buffer;
 export type QueryRow = Record<string, QueryValue>;
+/** Values for `?` by position, or for `:name`, `@name` and `$name` by name. */
+export type QueryParams = readonly QueryParam[] | Readonly<Record<string, QueryParam>>;
+type QueryParam = string | number | bigint | null | Uint8Array;
 
 /**
  * Runs one SQL statement of a user, which may only read. PRAGMA and ATTACH are refused, because they can reach other
  * files. The connection stays open until the generator ends.
  *
+ * @param options.params  Values for the parameters of the statement.
  * @param options.heapBytesMax  The most memory that SQLite may use, in the whole process. By default, there is no limit.
  * @yields rows in order. An integer beyond 2^53 is a `bigint`.
  * @throws {StoreError} `QUERY_REFUSED` with the reason. If the statement does not parse or fails, it is SQLite's
@@ -22,12 +26,14 @@ export type QueryRow = Record<string, QueryValue>;
 export function* queryRows(
   database: StoreDatabase,
   query: string,
-  { heapBytesMax }: { heapBytesMax?: number } = {},
+  { params = [], heapBytesMax }: { params?: QueryParams; heapBytesMax?: number } = {},
 ): Generator<QueryRow> {
   database.assertOpen();
   if (database.path === ":memory:")
     throw new StoreError("QUERY_REFUSED", { reason: "a store in memory has no second connection" });
   textValue("the query", query);
+  if (typeof params !== "object" || params === null)
+    throw new StoreError("OPTION_INVALID", { option: "params", expected: "a list or an object", actual: params });
   database.assertInPlace(); // the path might lead to another store by now
   let client: Database.Database | undefined;
   try {
@@ -43,10 +49,10 @@ export function* queryRows(
       throw new StoreError("QUERY_REFUSED", { reason: `it begins with ${keyword ?? "no word"}` });
     }
     const names = uniqueNames(statement.columns().map(({ name }) => name));
-    for (const values of statement.safeIntegers().raw().iterate()) yield rowOf(names, values as QueryValue[]);
+    for (const values of statement.safeIntegers().raw().iterate(params)) yield rowOf(names, values as QueryValue[]);
   } catch (error) {
     const known = storeErrorOf(error, database.path);
-    // The driver's own errors are about parameters without a value.
+    // The driver's own errors are about parameters: one without a value, or a value that SQLite cannot store.
     throw StoreError.is(known) ? known : refusal(known as Error);
   } finally {
     client?.close();

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type OpenOptions, openStore, StoreError } from "../../../src/index.ts";
+import { type OpenOptions, openStore, repairToolPairs, StoreError } from "../../../src/index.ts";
 import { hashingEmbedder } from "../../../src/models/hashing-embedder.ts";
 import { temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
 
@@ -62,9 +62,38 @@ test("an option of the other form of an export is refused, with the way on", asy
   );
 });
 
-test("a statement with parameters is refused", async () => {
+test("a statement whose parameters have no value that SQLite can store is refused", async () => {
   const store = temporaryStore();
-  for (const sql of ["SELECT ?", "SELECT :name"]) expect(await codeOf(() => store.query(sql))).toBe("QUERY_REFUSED");
+  const refused: [string, unknown][] = [
+    ["SELECT ?", []],
+    ["SELECT ?", [1, 2]],
+    ["SELECT ?", [{}]],
+    ["SELECT :name", { other: 1 }],
+  ];
+  for (const [sql, params] of refused) {
+    expect([params, await codeOf(() => store.query(sql, params as never))]).toEqual([params, "QUERY_REFUSED"]);
+  }
+  for (const params of [null, 7, "text"]) {
+    expect(await codeOf(() => store.query("SELECT 1", params as never))).toBe("OPTION_INVALID");
+  }
+});
+
+test("a signal that is none is refused, and so is a history without messages", async () => {
+  const store = temporaryStore();
+  const signal = "no" as never;
+  expect(await codeOf(() => store.recall("x", { signal }))).toBe("OPTION_INVALID");
+  expect(await codeOf(() => store.upkeep({ signal }))).toBe("OPTION_INVALID");
+  expect(await codeOf(() => store.session("s").resolveDirty({ signal }))).toBe("OPTION_INVALID");
+  for (const history of [null, 7, [null], [{ role: "user", parts: 7 }]]) {
+    expect(await codeOf(() => repairToolPairs(history as never))).toBe("OPTION_INVALID");
+  }
+});
+
+test("times before 1970 are times", () => {
+  const store = temporaryStore();
+  store.session("s", { project: "web" }).append({ role: "user", content: "Where is the key?", createdAt: -5 });
+  expect(store.recap({ sinceMs: -10, untilMs: -1 }).topics).toHaveLength(1);
+  expect(store.sessions({ sinceMs: -10 })).toHaveLength(1);
 });
 
 test("an embedder, a token counter and a clock that are not what they should be are refused", async () => {

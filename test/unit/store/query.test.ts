@@ -12,6 +12,15 @@ function storeOfOne(): Store {
 }
 
 describe("query", () => {
+  test("binds values by position and by name, so that no text of theirs is read as SQL", () => {
+    const store = storeOfOne();
+    const odd = "x' OR 1 = 1 --";
+    expect(store.query("SELECT session_id FROM messages WHERE session_id = ?", [odd])).toEqual([]);
+    expect(store.query("SELECT session_id, :n AS n FROM messages WHERE session_id = :id", { id: "s", n: 2 })).toEqual([
+      { session_id: "s", n: 2 },
+    ]);
+  });
+
   test.each([
     "DELETE FROM messages",
     "delete from messages returning id",
