@@ -1,6 +1,5 @@
 import { minuteOf } from "../core/times.ts";
 import { titleOfSession } from "../models/title.ts";
-import { ToldReader } from "../models/told.ts";
 import { lostNow } from "../session/aids/lost.ts";
 import { toldLines } from "../session/aids/told-lines.ts";
 import { openEnds, type WorkLine } from "../session/aids/work-lines.ts";
@@ -12,8 +11,6 @@ const SESSIONS_MAX = 8;
 /** How many of the last messages of users and assistants are read, from the newest session and from each earlier one. */
 const SAID_MAX = 30;
 const SAID_EARLIER_MAX = 12;
-/** The first messages in which the request is looked for that a session without a title began with. */
-const FIRST_MAX = 16;
 /** The tokens of what is told, which leave room for open ends and the frame. */
 const TOLD_TOKENS_MAX = 650;
 /** A hook's answer has no room for more lines of what was lost. */
@@ -84,19 +81,13 @@ function sectionsOf(
     });
     return {
       name: "session",
-      attributes: { title: titleOf(title ?? firstRequest(reader, id)), until: minuteOf(lastAtMs) },
+      attributes: { title: titleOf(titleOfSession(title, reader.opening(id))), until: minuteOf(lastAtMs) },
       lines: inTurns([
         lines.reverse(),
         open.slice(0, OPEN_MAX).map((line) => ({ ...line, place: Number.MAX_SAFE_INTEGER })),
       ]),
     };
   });
-}
-
-function firstRequest(reader: QuickReader, sessionId: string): string | null {
-  const told = new ToldReader();
-  const first = reader.said(sessionId, FIRST_MAX, FIRST_MAX).find((message) => told.of(message)?.by === "user");
-  return titleOfSession(null, first?.text ?? null);
 }
 
 function lineOf(kind: string, { text, messageId, atMs, by }: Omit<WorkLine, "sessionId" | "seq">): Line {

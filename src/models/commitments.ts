@@ -1,10 +1,10 @@
 import { compactionNote } from "../core/compaction.ts";
+import { ownWords } from "../core/harness.ts";
 import type { Message, Role } from "../core/message.ts";
 import { cutLine, oneLine, plainText } from "./lines.ts";
 import { isSameMatter } from "./same-matter.ts";
 import { type Sentence, sentencesOf } from "./sentences.ts";
 import { isProse } from "./shapes.ts";
-import { withoutHarness } from "./statements.ts";
 
 /** What a person asked to be kept, or settled. */
 export interface Commitment {
@@ -143,7 +143,7 @@ function readOnce(message: SaidMessage): { kept: Commitment[]; takenBack: string
 function readMessage({ id, seq, text }: SaidMessage): { kept: Commitment[]; takenBack: string[] } {
   const kept: Commitment[] = [];
   const takenBack: string[] = [];
-  const sentences = sentencesOf(plainText(withoutHarness(text))).filter(({ kind }) => kind === "prose");
+  const sentences = sentencesOf(ownWords(plainText(text))).filter(({ kind }) => kind === "prose");
   for (const [index, { text: sentence }] of sentences.entries()) {
     if (/[?？]["'”’)*_]*$/.test(sentence)) continue;
     const lower = sentence.toLowerCase();

@@ -39,9 +39,19 @@ function isDecision({ by, text, isClosing }: Told, index: number): boolean {
   if (by === "commit" || by === "summary") return false;
   return text.split(SENTENCE_END).some((sentence) => {
     if (by === "user" && isLastingRule(sentence)) return true;
-    const isChoice = CHOICE.test(sentence) || (isClosing && index < FIRST_SENTENCES && REPLACEMENT.test(sentence));
-    return isChoice && !STATE.test(sentence) && !ANNOUNCEMENT.test(sentence);
+    return (
+      isChoice(sentence) || (isClosing && index < FIRST_SENTENCES && isMade(sentence) && REPLACEMENT.test(sentence))
+    );
   });
+}
+
+/** Returns true if a sentence tells a choice. */
+function isChoice(sentence: string): boolean {
+  return CHOICE.test(sentence) && isMade(sentence);
+}
+
+function isMade(sentence: string): boolean {
+  return !STATE.test(sentence) && !ANNOUNCEMENT.test(sentence);
 }
 
 function isLastingRule(sentence: string): boolean {

@@ -1,37 +1,24 @@
 import type { Action } from "../core/action.ts";
-import { compactionNote } from "../core/compaction.ts";
 import { isInjected } from "../core/injected.ts";
-import type { Message, Part, Role, ToolCallPart } from "../core/message.ts";
+import type { Part, Role, ToolCallPart } from "../core/message.ts";
 import type { NotedMessage, Notes } from "../core/notes.ts";
 import { filesIn } from "../core/working-set.ts";
 import { type ActionResult, actionsIn, actionsOfCall, errorLinesIn, isChange, isOfFile, resultOf } from "./actions.ts";
 import { cutLine, excerpt, oneLine, plainText } from "./lines.ts";
-import { sentencesOf } from "./sentences.ts";
-import { isCode, isOutcome, isProse } from "./shapes.ts";
-import { withoutHarness } from "./statements.ts";
+import { isCode, isOutcome } from "./shapes.ts";
 
 /** If a message is longer, only its beginning and its end are read. */
 const NOTED_CHARS_MAX = 1_500;
 const NOTED_END_CHARS = 500;
 
-const REQUEST_CHARS_MIN = 10; // "yes" and "continue" do not describe the work
-const REQUEST_CHARS_MAX = 300;
 const LINE_CHARS_MAX = 200;
 const ACTION_CHARS_MAX = 80;
-/** The most lines of one kind from one message. Otherwise a pasted document would displace other messages. */
-const LINES_PER_MESSAGE_MAX = 4;
 const FILES_PER_MESSAGE_MAX = 20;
 
 /** The weight of a file by the role that names it. A tool's search lists many files that nobody opens. */
 export const FILE_WEIGHT = { user: 3, assistant: 2, system: 1, tool: 0.4 };
 const ARGUMENT_WEIGHT = 3;
 const CHANGE_WEIGHT = 4;
-
-const RULE =
-  /\b(?:must|mustn['’]t|never|always|only|don['’]?t|do not|should not|shouldn['’]t|avoid|make sure|no longer)\b/i;
-const DECISION =
-  /\b(?:decided?|decision|agreed?|concluded?|root cause|turns? out|(?:problem|issue|bug|cause|reason|fix|solution) (?:is|was)|instead of|rather than|fixed|resolved|confirmed|verified|works? because|fails? because|the fix)\b/i;
-const INTENT = /^(?:now|next|ok(?:ay)?|i['’]?ll|i will|i need|let me|let['’]s|first|wait)\b/i;
 
 /**
  * Reads the notes of messages in order: files, calls and results. At most `NOTED_CHARS_MAX` characters of a text are read.
@@ -76,7 +63,6 @@ interface StoredWords {
   role: Role;
   text: string;
   parts: readonly Part[];
-  metadata?: Message["metadata"] | null;
 }
 
 function wordsOf({ text }: StoredWords): string {
@@ -85,18 +71,6 @@ function wordsOf({ text }: StoredWords): string {
 
 function readPart(text: string): string {
   return plainText(excerpt(text, NOTED_CHARS_MAX, NOTED_CHARS_MAX - NOTED_END_CHARS));
-}
-
-interface SaidLine {
-  kind: "request" | "rule" | "decision";
-  text: string;
-}
-
-/** Reads the requests, rules and decisions of a message. Those in an agent's summary were said before it. */
-export function saidOf(message: StoredWords): SaidLine[] {
-  if (compactionNote(message.metadata) !== undefined) return [];
-  const parts = message.parts.filter((part) => !isInjected(part));
-  return saidIn(message.role, message.text, wordsOf(message), parts);
 }
 
 function filesOf(role: Role, words: string, calls: readonly ToolCallPart[]): Notes["files"] {
@@ -110,51 +84,6 @@ function filesOf(role: Role, words: string, calls: readonly ToolCallPart[]): Not
     if (!weights.has(path)) weights.set(path, FILE_WEIGHT[role] / Math.sqrt(named.length));
   }
   return Array.from(weights, ([path, weight]) => ({ path, weight }));
-}
-
-function saidIn(role: Role, text: string, words: string, parts: readonly Part[]): SaidLine[] {
-  if (role === "user") return saidByUser(words, text.length > NOTED_CHARS_MAX);
-  if (role !== "assistant") return [];
-  let prose = "";
-  for (const part of parts) {
-    if (prose.length >= NOTED_CHARS_MAX) break;
-    if (part.type === "text") prose += `${prose && "\n"}${part.text.slice(0, NOTED_CHARS_MAX - prose.length)}`;
-  }
-  return tellingSentences(prose, DECISION)
-    .filter(isDecision)
-    .slice(0, LINES_PER_MESSAGE_MAX)
-    .map((sentence) => ({ kind: "decision", text: cutLine(sentence, LINE_CHARS_MAX) }));
-}
-
-/** Returns the beginning of a request, and its sentences that set rules. For a pasted document, returns only the beginning. */
-function saidByUser(words: string, isDocument: boolean): SaidLine[] {
-  const said = withoutHarness(words);
-  const request = cutLine(oneLine(said), REQUEST_CHARS_MAX);
-  if (request.length < REQUEST_CHARS_MIN || !/\p{L}/u.test(request)) return [];
-  if (isDocument) return [{ kind: "request", text: request }];
-  const rules = tellingSentences(said, RULE).slice(0, LINES_PER_MESSAGE_MAX);
-  // A short message that is a rule is noted once.
-  const isRule = rules.length > 0 && request.length <= LINE_CHARS_MAX;
-  const others = rules.filter((rule) => !request.includes(rule));
-  return [
-    { kind: isRule ? "rule" : "request", text: request },
-    ...others.map((rule) => ({ kind: "rule" as const, text: cutLine(rule, LINE_CHARS_MAX) })),
-  ];
-}
-
-/** Returns true if the sentence says what was decided or found out, and does not announce work. */
-export function isDecision(sentence: string): boolean {
-  return DECISION.test(sentence) && !INTENT.test(sentence);
-}
-
-function tellingSentences(text: string, pattern: RegExp): string[] {
-  // Most texts have no such sentence, and finding out is quicker than splitting them. An editor may have wrapped it.
-  if (!pattern.test(oneLine(text))) return [];
-  return sentencesOf(plainText(text)).flatMap(({ kind, text: sentence }) => {
-    const isTelling =
-      kind === "prose" && pattern.test(sentence) && !/[:：?？][*_]*$/.test(sentence) && isProse(sentence);
-    return isTelling ? [sentence] : [];
-  });
 }
 
 /** The files that a command prints or writes are told by the command. */

@@ -1,3 +1,4 @@
+import { ownWords, withoutElements } from "../core/harness.ts";
 import type { Role } from "../core/message.ts";
 import { filesIn } from "../core/working-set.ts";
 import { cutLine, oneLine, plainText } from "./lines.ts";
@@ -36,7 +37,6 @@ const CALL_CHARS_MAX = 100;
 const NAME_CHARS_MAX = 40;
 const REPORT_CHARS_MIN = 60;
 
-const HARNESS_TAG = /<(\/?)(system-reminder|command-message|local-command-caveat)>/g;
 const TAG = /<\/?([a-zA-Z][\w-]{0,40})(?:\s[^<>]{0,200})?>/g;
 const CLOSING_TAG = /<\/([a-zA-Z][\w-]{0,40})>/g;
 /** Only the beginning of a long link or of encoded data is kept. */
@@ -55,7 +55,7 @@ const TASK_STATUS = /^(?:pending|in_progress|completed|cancelled)$/;
 
 /** Returns the statements of a message, in order. @param closing  True for the model's last words before someone else speaks. */
 export function statementsOf(source: SourceText, closing: boolean): Statement[] {
-  const text = withoutHarness(plainText(source.text));
+  const text = withoutHarness(source);
   return statementsByRole(source.role, text, speakerOf(source), closing).slice(0, STATEMENTS_PER_SOURCE_MAX);
 }
 
@@ -86,20 +86,9 @@ function statementsByRole(role: Role, text: string, speaker: string | undefined,
   return statementsOfPerson(text, speaker);
 }
 
-/** Removes the blocks between the tags of an agent's program. A block that is never closed stays. */
-export function withoutHarness(text: string): string {
-  let kept = "";
-  let end = 0;
-  let open: RegExpExecArray | undefined;
-  for (const tag of text.matchAll(HARNESS_TAG)) {
-    if (tag[1] === "") open ??= tag;
-    else if (open !== undefined && tag[2] === open[2]) {
-      kept += `${text.slice(end, open.index)} `;
-      end = tag.index + tag[0].length;
-      open = undefined;
-    }
-  }
-  return kept + text.slice(end);
+/** Returns a message's text without what an agent's program wrote into it. */
+function withoutHarness({ role, text }: SourceText): string {
+  return role === "user" ? ownWords(plainText(text)) : withoutElements(plainText(text));
 }
 
 function speakerOf({ role, name }: SourceText): string | undefined {
@@ -110,7 +99,7 @@ function speakerOf({ role, name }: SourceText): string | undefined {
 /** Removes tags that have a closing tag. Other tags are placeholders in the text: `backup-<host>.json`. */
 function withoutTags(text: string): string {
   const closed = new Set(Array.from(text.matchAll(CLOSING_TAG), ([, name]) => name));
-  return text.replace(TAG, (tag, name: string) => (closed.has(name) || tag.match(HARNESS_TAG) !== null ? " " : tag));
+  return text.replace(TAG, (tag, name: string) => (closed.has(name) ? " " : tag));
 }
 
 function statementsOfPerson(text: string, speaker: string | undefined): Statement[] {

@@ -1,10 +1,11 @@
+import { ownWords } from "../core/harness.ts";
 import type { Role } from "../core/message.ts";
 import { cutLine, oneLine, plainText } from "./lines.ts";
-import { isDecision } from "./notes.ts";
 import { type Sentence, sentencesOf } from "./sentences.ts";
 import { isCode, isError, isProse } from "./shapes.ts";
-import { openTasks, proseAndCalls, withoutHarness } from "./statements.ts";
+import { openTasks, proseAndCalls } from "./statements.ts";
 import { isStopWord } from "./stop-words.ts";
+import { isTelling } from "./told.ts";
 
 /** A longer title ends at a clause, or with `…`. */
 export const TITLE_CHARS_MAX = 60;
@@ -33,8 +34,8 @@ const NOT_PROSE_FACTOR = 0.4;
 
 const DESCRIPTION_CHARS_MAX = 80;
 
-/** An agent's program writes such blocks into a user's message: `<local-command-stdout>…</local-command-stdout>`. */
-const HARNESS_BLOCK = /<([a-z]+(?:[-_][a-z]+)+)>[\s\S]*?<\/\1>|^\s*<[a-z]+(?:[-_][a-z]+)+>[\s\S]*(?![\s\S])/gm;
+/** A block of an agent's program that is longer than what is read of the message. */
+const OPEN_BLOCK = /^\s*<[a-z]+(?:[-_][a-z]+)+>[\s\S]*(?![\s\S])/m;
 const TYPED_COMMAND = /<(?:command-name|bash-input)>([^<\n]+)<(?:[\s\S]*<command-args>([^<]+))?/;
 const CONTINUED = /^This session is being continued from a previous conversation/;
 /** `[Request interrupted by user]` */
@@ -90,7 +91,7 @@ function linesOfUser(text: string): TitleLine[] {
   if (typed !== undefined) return isProse(args) ? linesOfUser(args) : titleLine(`${typed} ${args}`, NOTED_VALUE);
   if (CONTINUED.test(text)) return [];
   const lines: TitleLine[] = [];
-  for (const sentence of shortSentences(withoutHarness(text).replace(HARNESS_BLOCK, " "), isSaid)) {
+  for (const sentence of shortSentences(ownWords(text).replace(OPEN_BLOCK, " "), isSaid)) {
     if (isShown(sentence)) continue;
     const factor = isProse(sentence) && !PAIR.test(sentence) ? 1 : NOT_PROSE_FACTOR;
     for (const line of titleLine(sentence, (VALUE.asked * factor) / (1 + lines.length / HALVING_SENTENCES)))
@@ -120,7 +121,7 @@ function linesOfAssistant(text: string): TitleLine[] {
   for (const sentence of shortSentences(prose, isSaid).slice(0, SENTENCES_MAX)) {
     if (isCode(sentence)) continue;
     if (POLITE.test(withoutLead(sentence))) lines.push(...titleLine(sentence, VALUE.intended));
-    else if (isDecision(sentence) && isProse(sentence)) lines.push(...titleLine(sentence, VALUE.decided));
+    else if (isTelling(sentence) && isProse(sentence)) lines.push(...titleLine(sentence, VALUE.decided));
   }
   return [...lines, ...(calls.length > 0 ? linesOfCall(calls) : [])];
 }
@@ -150,7 +151,7 @@ function shortSentences(text: string, isWanted: (sentence: Sentence) => boolean)
 /** Returns the first sentence of prose in a message, shortened to a title. */
 export function firstSentence(text: string): string | undefined {
   const { prose } = proseAndCalls(plainText(text));
-  const sentences = shortSentences(withoutHarness(prose).replace(HARNESS_BLOCK, " "), isSaid).filter(
+  const sentences = shortSentences(ownWords(prose).replace(OPEN_BLOCK, " "), isSaid).filter(
     (sentence) => isProse(sentence) && sentence.split(" ").length >= SENTENCE_WORDS_MIN,
   );
   return sentences.flatMap((sentence) => titleLine(sentence, 0))[0]?.text;

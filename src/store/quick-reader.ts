@@ -5,6 +5,7 @@ import type { Part } from "../core/message.ts";
 import type { StoredNotes } from "./changes/projects.ts";
 import { HAS_WORKED, IN_TURN_OF, type NamedScope, OF_TARGET } from "./derived/action-scope.ts";
 import type { NotableMessage } from "./facts/messages.ts";
+import { isSummary, openingOf } from "./facts/opening.ts";
 import { openToRead } from "./file/door.ts";
 import { checksumOf } from "./sql/checksum.ts";
 
@@ -140,6 +141,16 @@ export class QuickReader {
     return intact("sessions", rows).map(({ title, lastAtMs }) => ({ id, title, lastAtMs }))[0];
   }
 
+  /** What a session's user asked first; null if nothing. */
+  opening(sessionId: string): string | null {
+    const sql = `SELECT ${MESSAGE} FROM messages m WHERE m.id = (${openingOf("?", "?")})`;
+    for (const { holderId, seqLast } of this.#path(sessionId).reverse()) {
+      const [asked] = parsed(this.#all<StoredMessage>(sql, holderId, seqLast));
+      if (asked !== undefined) return asked.text;
+    }
+    return null;
+  }
+
   /** The newest messages of a session before `seqEnd`, in order and without pinned ones. For a fork, those that it shares, too. */
   notableBefore(sessionId: string, { seqEnd = END, limit }: { seqEnd?: number; limit: number }): NotableMessage[] {
     return this.#newest(sessionId, "m.pinned = 0", seqEnd, limit);
@@ -153,7 +164,7 @@ export class QuickReader {
 
   /** The summaries with which agents went on after compactions, in order. For a fork, those that it shares, too. */
   compactSummaries(sessionId: string, limit: number, seqEnd = END): NotableMessage[] {
-    return this.#newest(sessionId, `instr(m.metadata, '"isCompactSummary":true') > 0`, seqEnd, limit);
+    return this.#newest(sessionId, isSummary("m"), seqEnd, limit);
   }
 
   #newest(sessionId: string, condition: string, seqEnd: number, limit: number): NotableMessage[] {

@@ -1,10 +1,10 @@
 import { type CallKind, callKind, isTelling } from "../../context/digest/blocks.ts";
 import { mayBeNote } from "../../core/artifacts.ts";
+import { withoutElements } from "../../core/harness.ts";
 import { isInjected } from "../../core/injected.ts";
 import type { Role, ToolCallPart } from "../../core/message.ts";
 import { actionsIn, actionsOfCall, commandLineIn, isOfFile, resultOf } from "../../models/actions.ts";
 import { excerpt, plainText } from "../../models/lines.ts";
-import { withoutHarness } from "../../models/statements.ts";
 import type { NotableMessage } from "../../store/index.ts";
 
 /** A line of the work, or a command, and how likely later work is to use it again, for what it costs. */
@@ -94,7 +94,7 @@ export function seenIn(messages: readonly NotableMessage[]): Record<"lines" | "c
 
 /** Returns the lines of a text that say something, trimmed, without bare paths. */
 function linesIn(text: string): string[] {
-  const lines = withoutHarness(plainText(excerpt(text))).split("\n");
+  const lines = withoutElements(plainText(excerpt(text))).split("\n");
   return lines.map((line) => line.trim()).filter((line) => line.includes(" ") && isTelling(line));
 }
 

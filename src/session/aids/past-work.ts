@@ -2,11 +2,12 @@ import type { ActionKind, PlacedAction, RecurringError } from "../../core/action
 import type { Message, Part, Role } from "../../core/message.ts";
 import { baseName } from "../../core/working-set.ts";
 import { errorLinesIn, insertedBy, isChange, isOfFile } from "../../models/actions.ts";
+import { decisionsIn } from "../../models/decisions.ts";
 import { errorSignature } from "../../models/error-signature.ts";
 import { cutLine, oneLine } from "../../models/lines.ts";
-import { saidOf } from "../../models/notes.ts";
 import { sentencesOf } from "../../models/sentences.ts";
 import { commandsIn } from "../../models/shell.ts";
+import { ToldReader, toldIn } from "../../models/told.ts";
 import type { NamedScope } from "../../store/index.ts";
 import type { WorkLine } from "./work-lines.ts";
 
@@ -34,6 +35,7 @@ export interface WorkOptions {
 export interface TurnMessage {
   id: number;
   seq: number;
+  stepId: number;
   role: Role;
   text: string;
   parts: readonly Part[];
@@ -235,11 +237,11 @@ function fileSession(
     if (!reasons.has(reason.text)) reasons.set(reason.text, reason);
   }
   if (reasons.size > 1) reasons.delete(""); // nothing was said about a change
-  for (const message of [...turns.values()].flat().sort((left, right) => right.seq - left.seq)) {
-    for (const { kind, text } of saidOf(message)) {
-      if (kind === "request" || !names(text, path) || decided.has(text)) continue;
-      decided.set(text, lineOf(sessionId, message, text));
-    }
+  const said = [...turns.values()].flat().sort((left, right) => left.seq - right.seq);
+  const told = new ToldReader();
+  for (const { messageId, text } of decisionsIn(toldIn(said.flatMap((message) => told.of(message) ?? []))).reverse()) {
+    const message = said.find(({ id }) => id === messageId)!;
+    if (names(text, path) && !decided.has(text)) decided.set(text, lineOf(sessionId, message, text));
   }
   return {
     sessionId,

@@ -1,5 +1,3 @@
-import { compactionNote } from "../../core/compaction.ts";
-import { titleOf } from "../../models/title.ts";
 import type { NotableMessage, Repositories, Span } from "../../store/index.ts";
 import { toldLines } from "./told-lines.ts";
 import type { TolerantReader, UnreadableOption } from "./tolerant-reader.ts";
@@ -66,6 +64,8 @@ interface Group {
   title: string;
   sessionIds: string[];
   messageCount: number;
+  /** The messages of its largest session. Sessions in the same words count once. */
+  size: number;
   firstAtMs: number;
   lastAtMs: number;
   said: NotableMessage[];
@@ -130,27 +130,27 @@ interface OwnSession {
 
 /** Returns undefined if a session has nothing of its own in a time. */
 function sessionIn(
-  { messages, sessions }: Repositories,
+  { messages, overviews, sessions }: Repositories,
   id: string,
   span: Span,
   repeated: ReadonlySet<number> | undefined,
 ): OwnSession | undefined {
-  const { project, title, parentSessionId, metadata } = sessions.known(id);
+  const { project, parentSessionId, metadata } = sessions.known(id);
   // What a fork shares was worked on in the session that holds it.
   const isOwn = ({ id: messageId, sessionId }: { id: number; sessionId: string }): boolean =>
     sessionId === id && repeated?.has(messageId) !== true;
   const counted = messages.timesIn(id, span).filter(({ id: messageId }) => repeated?.has(messageId) !== true);
   if (counted.length === 0) return undefined;
   const said = saidIn(messages, id, span).filter(isOwn);
-  const titled = said.filter(({ metadata: about }) => compactionNote(about) === undefined);
   const byTime = counted.toSorted((left, right) => left.atMs - right.atMs);
   // These two are read whole, and so compared with their checksums.
   const ends = messages.byIds([byTime[0]!.id, byTime.at(-1)!.id]).map(({ createdAtMs }) => createdAtMs);
   const group = {
     project,
-    title: title ?? titleOf(titled),
+    title: overviews.of(id)?.name ?? "",
     sessionIds: [id],
     messageCount: counted.length,
+    size: counted.length,
     firstAtMs: Math.min(...ends),
     lastAtMs: Math.max(...ends),
     said,
@@ -194,8 +194,11 @@ function join(group: Group, { parentId, group: own }: OwnSession): void {
   group.messageCount += own.messageCount;
   group.firstAtMs = Math.min(group.firstAtMs, own.firstAtMs);
   group.lastAtMs = Math.max(group.lastAtMs, own.lastAtMs);
-  // What a subagent says, its parent tells if it matters.
-  if (parentId !== undefined) return;
+  if (parentId !== undefined) {
+    group.size += own.size;
+    return; // what a subagent says, its parent tells if it matters
+  }
+  group.size = Math.max(group.size, own.size);
   group.sessionIds.push(...own.sessionIds);
   group.said = [...own.said, ...group.said];
   group.open.push(...own.open);
@@ -203,7 +206,7 @@ function join(group: Group, { parentId, group: own }: OwnSession): void {
 
 /** Chooses one topic of each project, then a second, and so on: the newest first, and then the most important. */
 function chosenOf(groups: readonly Group[], limit: number): Group[] {
-  const sizeOf = ({ messageCount, open }: Group): number => messageCount + END_MESSAGES * open.length;
+  const sizeOf = ({ size, open }: Group): number => size + END_MESSAGES * open.length;
   const byProject = new Map<string | null, Group[]>();
   for (const group of groups.toSorted((left, right) => sizeOf(right) - sizeOf(left))) {
     byProject.set(group.project, [...(byProject.get(group.project) ?? []), group]);
@@ -222,7 +225,7 @@ function isIn({ sinceMs, untilMs }: Span, atMs: number): boolean {
   return atMs >= sinceMs && atMs <= untilMs;
 }
 
-function topicOf({ said, open, ...group }: Group, told: readonly WorkLine[], linesMax: number): RecapTopic {
+function topicOf({ said, open, size: _, ...group }: Group, told: readonly WorkLine[], linesMax: number): RecapTopic {
   const { decided, files } = workIn(said, group.project);
   return {
     ...group,

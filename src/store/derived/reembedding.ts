@@ -1,6 +1,7 @@
 import { encodeEmbedding } from "../../vector/codec.ts";
 import { GENERATION_NOW, IS_UNMOVED } from "../facts/generations.ts";
-import { GRADUATING, type GraduatingMessage, isSummary } from "../facts/messages.ts";
+import { GRADUATING, type GraduatingMessage } from "../facts/messages.ts";
+import { isSummary } from "../facts/opening.ts";
 import { IS_SESSION } from "../facts/paths.ts";
 import { Repository } from "../file/repository.ts";
 import { isOfStep } from "../sql/message-columns.ts";

@@ -2,6 +2,7 @@ import { DamageError } from "../../core/damage.ts";
 import { HIDDEN, tagNamespace } from "../../core/tags.ts";
 import type { GrowingTheme } from "../../forest/growing-forest.ts";
 import type { ItemRepository } from "../facts/items.ts";
+import { openingOf } from "../facts/opening.ts";
 import { IS_SESSION, PathReader, type PathRepository, type Piece } from "../facts/paths.ts";
 import { LAST_CHARACTER, SESSION, type SessionRow, timeOf } from "../facts/sessions.ts";
 import type { StoreDatabase } from "../file/open.ts";
@@ -112,14 +113,6 @@ const PAGE = `page AS MATERIALIZED (
   ORDER BY updated_at_ms DESC, s.id LIMIT @limit OFFSET @offset)`;
 
 const ALL_SEQS = "9e15";
-
-/** Selects the first request of the user. A word alone, such as `shell` or `yes`, is one only if no other comes soon. */
-function openingOf(session: string, seqLast: string): string {
-  return `SELECT id FROM (
-      SELECT id, seq, text FROM messages
-      WHERE session_id = ${session} AND role = 'user' AND text <> '' AND seq <= ${seqLast} ORDER BY seq LIMIT 4)
-    ORDER BY text NOT GLOB '*[^!-~]*', seq LIMIT 1`;
-}
 
 /** The pages that `Store.sessions` returns. */
 export class SessionOverviewRepository extends PathReader {

@@ -20,6 +20,7 @@ import { forgottenMessages, messages } from "../sql/schema.ts";
 import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
 import type { ArtifactRepository } from "./artifacts.ts";
 import { GENERATION_NOW, vectorNow } from "./generations.ts";
+import { isSummary } from "./opening.ts";
 import { PathReader, type PathRepository, type Piece, rowsIn, sharedSeqOf, withBranches } from "./paths.ts";
 
 const EACH_PAGE = 500;
@@ -90,10 +91,6 @@ const ENTERING_TEXT_CHARS = 500;
 /** The part of a message that the forest reads. */
 export type GraduatingMessage = RowOf<typeof GRADUATING> & { isSummary: number; embedding: Float32Array | null };
 type GraduatingRow = Omit<GraduatingMessage, "embedding"> & { embedding: Buffer | null };
-
-/** SQL: the message `alias` is an agent's summary, which `compactionNote` tells. */
-export const isSummary = (alias: string): string =>
-  `coalesce(instr(${alias}.metadata, '"isCompactSummary":true') > 0, 0)`;
 
 const WINDOW = columns(messages, "seq", "stepId", "tokenCount");
 const PLACES = columns(messages, "id", "stepId");

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Part, Role } from "../../../src/core/message.ts";
 import { textOf } from "../../../src/core/text.ts";
-import { NoteReader, saidOf } from "../../../src/models/notes.ts";
+import { NoteReader } from "../../../src/models/notes.ts";
 
 /** The notes of the last message of a step. */
 function noted(...messages: { role: Role; parts: Part[] }[]) {
@@ -11,67 +11,12 @@ function noted(...messages: { role: Role; parts: Part[] }[]) {
     .at(-1)!;
 }
 
-function said(role: Role, text: string) {
-  return saidOf({ role, parts: [{ type: "text", text }], text });
-}
-
 const asking = (name: string, args: unknown) => {
   return { role: "assistant" as const, parts: [{ type: "tool_call", toolCallId: "c1", name, args } as Part] };
 };
 const answering = (content: string, isError = false) => {
   return { role: "tool" as const, parts: [{ type: "tool_result", toolCallId: "c1", content, isError } as Part] };
 };
-
-test("a request is told in the user's words, on one line", () => {
-  expect(said("user", "Move the clean command\nunder `session`.")).toEqual([
-    { kind: "request", text: "Move the clean command under `session`." },
-  ]);
-});
-
-test("an agent's summary says nothing new", () => {
-  const text = "Task: move the clean command. Never push. We decided to keep the flag.";
-  const summary = { text, parts: [], metadata: { isCompactSummary: true } };
-  for (const role of ["user", "assistant"] as const) expect(saidOf({ ...summary, role })).toEqual([]);
-});
-
-test("what only agrees is no request", () => {
-  expect(said("user", "yes, go on")).toHaveLength(1);
-  expect(said("user", "yes")).toEqual([]);
-  expect(said("user", "3. 4. 5. 6. 7.")).toEqual([]);
-});
-
-test("a short message that sets a limit is a rule, a question is none", () => {
-  expect(said("user", "Never push to the main branch.")).toEqual([
-    { kind: "rule", text: "Never push to the main branch." },
-  ]);
-  expect(said("user", "Does it never push to the main branch?")[0]!.kind).toBe("request");
-});
-
-test("limits far down in a long request are told besides its beginning", () => {
-  const request = `Rewrite the importer. ${"It reads one file after the other and keeps all of it. ".repeat(8)}`;
-  const lines = said("user", `${request}You must not touch the schema of the store.`);
-  expect(lines.map(({ kind }) => kind)).toEqual(["request", "rule"]);
-  expect(lines[0]!.text).toMatch(/^Rewrite the importer\. It reads .*…$/);
-  expect(lines[0]!.text.length).toBeLessThanOrEqual(300);
-  expect(lines[1]!.text).toBe("You must not touch the schema of the store.");
-});
-
-test("of a document that was pasted only the beginning is told", () => {
-  const document = `Read this page first. ${"Workers must never wait for each other at all. ".repeat(40)}`;
-  expect(said("user", document)).toEqual([{ kind: "request", text: expect.stringMatching(/^Read this page first\./) }]);
-});
-
-test("an assistant's decisions and findings are told, its announcements are not", () => {
-  const text =
-    "Let me look at why the lock was never fixed. The root cause was a stale lock file in the bucket. It rained all day long, and nobody was out in the streets of the town.";
-  expect(said("assistant", text)).toEqual([
-    { kind: "decision", text: "The root cause was a stale lock file in the bucket." },
-  ]);
-});
-
-test("a line that only announces what follows is no finding", () => {
-  expect(said("assistant", "This is what the root cause of the problem was:\n\n- a stale lock")).toEqual([]);
-});
 
 test("a call is told by what it does", () => {
   const didOf = (name: string, args: unknown) => noted(asking(name, args)).did;
@@ -145,20 +90,4 @@ test("the end of a long output is read, too", () => {
   const output = `${"building the next of many modules\n".repeat(200)}3 tests failed, 9 tests passed`;
   const { results } = noted(asking("Bash", { command: "make" }), answering(output));
   expect(results[0]!.line).toBe("3 tests failed, 9 tests passed");
-});
-
-test("of a message in very many parts only the beginning is read", () => {
-  const text = "We decided to use SQLite for the store.";
-  let readCount = 0;
-  const part: Part = {
-    type: "text",
-    get text() {
-      readCount += 1;
-      return text;
-    },
-  };
-  const parts = Array<Part>(10_000).fill(part);
-  const told = saidOf({ role: "assistant", text, parts });
-  expect(told[0]).toEqual({ kind: "decision", text });
-  expect(readCount).toBeLessThan(50); // 1,500 characters
 });

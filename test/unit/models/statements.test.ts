@@ -30,7 +30,7 @@ describe("statementsOf", () => {
     expect(linesOf("user", "Locks are in locks/backup-<host>.json now.")).toEqual([
       "user: Locks are in locks/backup-<host>.json now.",
     ]);
-    expect(linesOf("user", "<bash-input>Rename it now.</bash-input>")).toEqual(["user: Rename it now."]);
+    expect(linesOf("user", "<quote>Rename it now.</quote>")).toEqual(["user: Rename it now."]);
   });
 
   test("leaves out what a harness adds to the user's words", () => {
@@ -38,7 +38,7 @@ describe("statementsOf", () => {
     expect(linesOf("user", text)).toEqual(["user: Rename it now."]);
     const nested = "<system-reminder>a <system-reminder>b</system-reminder>Rename it.";
     expect(linesOf("user", nested)).toEqual(["user: Rename it."]);
-    expect(linesOf("user", "<system-reminder>open for ever")).toEqual(["user: open for ever"]);
+    expect(linesOf("user", "<system-reminder>open for ever")).toEqual(["user: <system-reminder>open for ever"]);
   });
 
   test("takes from output its errors and counts alone", () => {

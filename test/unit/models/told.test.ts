@@ -70,6 +70,9 @@ describe("what a message tells", () => {
     expect(sentencesOf(said(1, "user", injected))).toEqual([]);
     expect(sentencesOf(said(1, "user", injected, "Fix the login page."))).toEqual(["Fix the login page."]);
     expect(sentencesOf(said(2, "user", "<system-reminder>Use the todo list.</system-reminder>"))).toEqual([]);
+    expect(sentencesOf(said(3, "user", "Stop hook feedback:\nThe tests of the login page fail."))).toEqual([]);
+    const command = "<command-name>/fix</command-name>\n<command-args>Fix the login page.</command-args>";
+    expect(sentencesOf(said(4, "user", command))).toEqual(["Fix the login page."]);
   });
 
   test("is the commit that a call of git made, and no line of a log", () => {

@@ -374,6 +374,16 @@ describe("recap", () => {
     expect({ topicCount, sessionCount }).toEqual({ topicCount: 3, sessionCount: 4 });
   });
 
+  test("names a session by what was asked first, as lists and hooks do", () => {
+    const steps = Array.from({ length: 12 }, (_, index) =>
+      assistant(`We decided to grease bearing ${index} of the mill.`),
+    );
+    say("mill", [user("Please repair the mill before the harvest."), ...steps]);
+    const [topic] = store.recap().topics;
+    expect(topic!.title).toBe("Repair the mill before the harvest");
+    expect(store.resume("mill").info().name).toBe(topic!.title);
+  });
+
   test("takes an agent's summary neither for a request nor for a rule", async () => {
     const summary = user("Task: mend the thermostat. We decided on copper. Never touch the east boiler.", {
       metadata: { isCompactSummary: true },
