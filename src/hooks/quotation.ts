@@ -140,5 +140,5 @@ function contentOf({ text }: Line): string {
 
 /** Cuts a title for an attribute. */
 export function titleOf(title: string | null): string | undefined {
-  return title === null ? undefined : cutAtGrapheme(oneLine(title), 80);
+  return title === null ? undefined : cutAtGrapheme(oneLine(title), 60);
 }

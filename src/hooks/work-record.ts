@@ -7,12 +7,14 @@ import type { QuickReader, QuickSession } from "../store/index.ts";
 import { type Line, type Section, titleOf } from "./quotation.ts";
 
 /** The most sessions of a project in a record. */
-const SESSIONS_MAX = 8;
+const SESSIONS_MAX = 14;
 /** How many of the last messages of users and assistants are read, from the newest session and from each earlier one. */
 const SAID_MAX = 30;
 const SAID_EARLIER_MAX = 12;
 /** The tokens of what is told, which leave room for open ends and the frame. */
-const TOLD_TOKENS_MAX = 650;
+const TOLD_TOKENS_MAX = 400;
+/** `2026-11-29` */
+const DAY_CHARS = 10;
 /** A hook's answer has no room for more lines of what was lost. */
 const LOST_LINES_MAX = 100;
 /** The last folders of a file that tell it from others. */
@@ -68,7 +70,10 @@ function sectionsOf(
   /** A message that a fork shares is told once, by the newest session that has it. */
   const owners = new Map<number, string>();
   const said = sessions.flatMap(({ id }, index) => {
-    const fresh = reader.said(id, saidMax[Math.min(index, 1)]!).filter((message) => !owners.has(message.id));
+    const words = reader.said(id, saidMax[Math.min(index, 1)]!);
+    // What comes last tells whether words before it closed a turn.
+    const last = reader.notableBefore(id, { limit: 1 }).filter(({ seq }) => seq > (words.at(-1)?.seq ?? 0));
+    const fresh = [...words, ...last].filter((message) => !owners.has(message.id));
     for (const message of fresh) owners.set(message.id, id);
     return fresh;
   });
@@ -81,7 +86,10 @@ function sectionsOf(
     });
     return {
       name: "session",
-      attributes: { title: titleOf(titleOfSession(title, reader.opening(id))), until: minuteOf(lastAtMs) },
+      attributes: {
+        title: titleOf(titleOfSession(title, reader.opening(id))),
+        until: minuteOf(lastAtMs).slice(0, DAY_CHARS),
+      },
       lines: inTurns([
         lines.reverse(),
         open.slice(0, OPEN_MAX).map((line) => ({ ...line, place: Number.MAX_SAFE_INTEGER })),

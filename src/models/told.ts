@@ -35,7 +35,7 @@ export interface ToldMessage {
   messageId: number;
   seq: number;
   by: Teller;
-  /** True if it also calls tools. Then its words do not close a turn. */
+  /** True if it calls tools, or if the agent's next message does. Then its words do not close a turn. */
   calls: boolean;
   sentences: readonly Sentence[];
 }
@@ -98,13 +98,27 @@ const WORTH = {
   code: -0.5,
 };
 
-/** Reads what messages tell, in order, because the answer of a commit is known by its call. */
+/** A call and its result. If so many messages without words are left out between two messages, the agent went on to work. */
+const LEFT_OUT_MIN = 2;
+
+/** Reads what messages tell, in order: the answer of a commit is known by its call, and the end of a turn by what follows. */
 export class ToldReader {
   /** The calls of `git commit`. A key is the call's step and id. */
   readonly #commits = new Set<string>();
+  /** What the newest message tells. */
+  #newest: ToldMessage | undefined;
 
-  /** Returns undefined for a message that tells nothing. */
+  /** Returns undefined for a message that tells nothing. Messages without words may be left out. */
   of(message: SaidMessage): ToldMessage | undefined {
+    const told = this.#read(message);
+    const before = this.#newest;
+    const isWork = message.role === "assistant" && callsTools(message);
+    if (before !== undefined && (isWork || message.seq - before.seq > LEFT_OUT_MIN)) before.calls = true;
+    this.#newest = told?.by === "agent" ? told : undefined;
+    return told;
+  }
+
+  #read(message: SaidMessage): ToldMessage | undefined {
     const { id: messageId, seq, role } = message;
     if (role === "tool") return this.#commitsIn(message);
     if (role === "assistant") this.#noteCommits(message);
@@ -114,8 +128,7 @@ export class ToldReader {
     const by = isSummary ? "summary" : role === "assistant" ? "agent" : "user";
     if (role === "system") return undefined;
     const sentences = sentencesIn(prose, by === "user" ? "user" : "agent");
-    const calls = message.parts.some(({ type }) => type === "tool_call");
-    return sentences.length === 0 ? undefined : { messageId, seq, by, calls, sentences };
+    return sentences.length === 0 ? undefined : { messageId, seq, by, calls: callsTools(message), sentences };
   }
 
   #noteCommits({ stepId, parts }: SaidMessage): void {
@@ -137,13 +150,16 @@ export class ToldReader {
   }
 }
 
+function callsTools({ parts }: Pick<SaidMessage, "parts">): boolean {
+  return parts.some(({ type }) => type === "tool_call");
+}
+
 /** Returns what a user or a model says in a message, without what an agent's program put into it; "" if nothing. */
 function proseOf({ role, text, parts }: SaidMessage): string {
-  const calls = parts.some(({ type }) => type === "tool_call");
   const said = parts.flatMap((part) => (part.type === "text" && !isInjected(part) ? [part.text] : []));
   if (said.length === 0) return "";
   // The text of a message with calls has their arguments, too. A long string in the parts is stored elsewhere.
-  const prose = role === "user" || !calls ? text : said.join("\n");
+  const prose = role === "user" || !callsTools({ parts }) ? text : said.join("\n");
   const read = plainText(excerpt(prose, READ_CHARS_MAX));
   return (role === "user" ? ownWords(read) : withoutElements(read)).trim();
 }

@@ -25,7 +25,7 @@ interface RecapFlags {
   lines: number;
 }
 
-const LIMIT_DEFAULT = 12;
+const LIMIT_DEFAULT = 16;
 const LINES_DEFAULT = 3;
 /** The most columns of a title. What came of it stands below, and matters more. */
 const TITLE_WIDTH = 72;

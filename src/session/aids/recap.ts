@@ -3,7 +3,7 @@ import { toldLines } from "./told-lines.ts";
 import type { TolerantReader, UnreadableOption } from "./tolerant-reader.ts";
 import { type Decision, type OpenEnd, openEnds, type WorkLine, workIn } from "./work-lines.ts";
 
-export const RECAP_LIMIT_DEFAULT = 12;
+export const RECAP_LIMIT_DEFAULT = 16;
 export const RECAP_LINES_DEFAULT = 3;
 export const RECAP_MS_DEFAULT = 7 * 24 * 60 * 60 * 1_000;
 
@@ -15,7 +15,9 @@ const ENDING_SESSIONS_MAX = 20;
 const SAID_MAX = 80;
 const PAGES_MAX = 5;
 /** What is told of all topics may have about so many tokens for each line of the other kinds in a topic. */
-const TOLD_TOKENS = 300;
+const TOLD_TOKENS = 170;
+/** What a session leaves open is taken up by a session of the project that begins so soon after its end. */
+const TAKEN_UP_MS = 10 * 60 * 1_000;
 /** An open end makes a topic as important as this many messages. */
 const END_MESSAGES = 20;
 
@@ -25,7 +27,7 @@ export interface RecapOptions extends UnreadableOption {
   /** Only messages of this time or earlier, in Unix milliseconds; by default all. */
   untilMs?: number;
   project?: string;
-  /** The most topics: 0 to 10,000, by default 12. Each project has one before another has two: its newest, and then those with most messages and open ends. */
+  /** The most topics: 0 to 10,000, by default 16. Each project has one before another has two: its newest, and then those with most messages and open ends. */
   limit?: number;
   /** The most lines of each kind in a topic, and a measure for what is told of it: 0 to 10,000, by default 3. */
   linesMax?: number;
@@ -39,7 +41,7 @@ export interface Recap {
   messageCount: number;
   /** Newest first. */
   topics: RecapTopic[];
-  /** All topics of the time, shown or not. */
+  /** All topics of the time, beyond `limit` too. */
   topicCount: number;
 }
 
@@ -95,7 +97,7 @@ export function recapOf(repositories: Repositories, options: RecapSettings, read
   for (const own of [...sessions!, ...subagents!]) {
     const { id } = own;
     const isEnding = own.parentId === undefined && sessionIds.indexOf(id) < ENDING_SESSIONS_MAX;
-    const ends = isEnding ? openEndsOf(repositories, own, reader) : [];
+    const ends = isEnding && !isTakenUp(own, sessions!) ? openEndsOf(repositories, own, reader) : [];
     own.group.open = ends.filter(({ messageId, atMs, sessionId }) => {
       return sessionId === id && isIn(span, atMs) && repeated.get(id)?.has(messageId) !== true;
     });
@@ -109,14 +111,21 @@ export function recapOf(repositories: Repositories, options: RecapSettings, read
     chosen.flatMap(({ said }) => said),
     TOLD_TOKENS * linesMax,
   );
-  const topics = chosen.map((group) => topicOf(group, told, linesMax));
+  const projects = new Set<string | null>();
+  const all = chosen.map((group) => topicOf(group, told, linesMax));
+  // What nothing is told of, such as a greeting, is no topic, unless a project has no other.
+  const topics = all.filter((topic) => {
+    const isNewest = !projects.has(topic.project);
+    projects.add(topic.project);
+    return isNewest || topic.told.length + topic.decided.length + topic.open.length > 0;
+  });
   return {
     sinceMs,
     untilMs: untilMs ?? null,
     sessionCount: sessions!.length,
     messageCount: [...groups.values()].reduce((sum, { messageCount }) => sum + messageCount, 0),
     topics,
-    topicCount: groups.size,
+    topicCount: groups.size - (all.length - topics.length),
   };
 }
 
@@ -144,15 +153,20 @@ function sessionIn(
   const said = saidIn(messages, id, span).filter(isOwn);
   const byTime = counted.toSorted((left, right) => left.atMs - right.atMs);
   // These two are read whole, and so compared with their checksums.
-  const ends = messages.byIds([byTime[0]!.id, byTime.at(-1)!.id]).map(({ createdAtMs }) => createdAtMs);
+  const ends = messages.byIds([byTime[0]!.id, byTime.at(-1)!.id]);
+  const times = ends.map(({ createdAtMs }) => createdAtMs);
+  // What comes last tells whether the words before it closed a turn.
+  const seqLast = Math.max(...ends.map(({ seq }) => seq));
+  if (seqLast > (said.at(-1)?.seq ?? -1))
+    said.push(...messages.notableBefore(id, { seqFrom: seqLast, seqEnd: seqLast + 1, limit: 1 }));
   const group = {
     project,
     title: overviews.of(id)?.name ?? "",
     sessionIds: [id],
     messageCount: counted.length,
     size: counted.length,
-    firstAtMs: Math.min(...ends),
-    lastAtMs: Math.max(...ends),
+    firstAtMs: Math.min(...times),
+    lastAtMs: Math.max(...times),
     said,
     open: [],
   };
@@ -171,6 +185,14 @@ function saidIn(messages: Repositories["messages"], id: string, span: Span): Not
     seqEnd = older[0]!.seq;
   }
   return said;
+}
+
+/** Returns true if the user went on in another session at once, as after a plan or a `/clear`. */
+function isTakenUp({ group }: OwnSession, sessions: readonly OwnSession[]): boolean {
+  return sessions.some(({ group: { project, firstAtMs } }) => {
+    const waitMs = firstAtMs - group.lastAtMs;
+    return project === group.project && waitMs > 0 && waitMs <= TAKEN_UP_MS;
+  });
 }
 
 function openEndsOf(repositories: Repositories, { id, group }: OwnSession, reader: TolerantReader): OpenEnd[] {

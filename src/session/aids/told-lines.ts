@@ -13,9 +13,9 @@ const WORK_MESSAGES_MIN = 3;
 /** What was asked, and what was said during the work, matters less to who comes back. */
 const ASKED_FACTOR = 0.3;
 const PASSING_FACTOR = 0.3;
-/** How work ended. */
+/** How work ended, in English and in Japanese. */
 const OUTCOME =
-  /\b(?:pass(?:ed|es|ing)?|fail(?:ed|s|ing|ures?)?|commit(?:ted)?|merged|pushed|deployed|released|published|0 (?:issues|errors))\b/i;
+  /\b(?:pass(?:ed|es|ing)?|fail(?:ed|s|ing|ures?)?|commit(?:ted)?|merged|pushed|deployed|released|published|0 (?:issues|errors))\b|成功|失敗|通過|コミット|廃止|先送り/i;
 const OUTCOME_WORTH = 1;
 /** A shorter sentence of an agent, in bytes, is mostly a name of a list. */
 const SHORT_BYTES = 24;

@@ -15,6 +15,8 @@ const read = (...messages: SaidMessage[]) => {
   const reader = new ToldReader();
   return messages.flatMap((message) => reader.of(message) ?? []);
 };
+const closings = (...messages: SaidMessage[]) =>
+  toldIn(read(...messages)).flatMap(({ seq, isClosing }) => (isClosing ? [seq] : []));
 const textsOf = (lines: readonly { text: string }[]) => lines.map(({ text }) => text);
 const sentencesOf = (message: SaidMessage) => textsOf(read(message)[0]?.sentences ?? []);
 
@@ -113,7 +115,15 @@ describe("what a session tells", () => {
       said(2, "user", "Please repair the door of the store."),
       said(3, "assistant", "The door of the store has a new hinge."),
     ];
-    expect(toldIn(read(...messages)).flatMap(({ seq, isClosing }) => (isClosing ? [seq] : []))).toEqual([3]);
+    expect(closings(...messages)).toEqual([3]);
+    // Some transcripts have the words and the call in two messages, of which the second has no words.
+    const door = [
+      said(2, "user", "Please repair the door."),
+      said(3, "assistant", "The door of the store looks great."),
+    ];
+    expect(closings(...door, said(4, "user", "Thanks!"))).toEqual([3]);
+    expect(closings(...door, said(4, "assistant", call))).toEqual([]);
+    expect(closings(...door, said(6, "user", "Please stop."))).toEqual([]);
   });
 
   test("is worth more in an agent's last words of a turn than before them", () => {

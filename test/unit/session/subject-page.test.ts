@@ -384,6 +384,38 @@ describe("recap", () => {
     expect(store.resume("mill").info().name).toBe(topic!.title);
   });
 
+  test("leaves out a session of which nothing is told, unless its project has no other", () => {
+    const greet = (id: string, project: string) => {
+      store.session(id, { project }).append([user("hi"), assistant("Hello.")]);
+      now += 60_000;
+    };
+    greet("a", "mill");
+    greet("b", "dam");
+    const repair = [user("Please repair the mill before the harvest."), assistant("The mill wheel turns again.")];
+    store.session("c", { project: "mill" }).append(repair);
+    const { topics, topicCount } = store.recap();
+    expect(topics.map(({ sessionIds }) => sessionIds.join())).toEqual(["c", "b"]);
+    expect(topicCount).toBe(2);
+  });
+
+  test("takes for done what another session of the project began with at once", async () => {
+    const cutOff = (id: string, project: string) => {
+      store
+        .session(id, { project })
+        .append([user("Add a lantern to the north pier of the harbor."), ...runs("ls", "pier")]);
+    };
+    const openIn = () =>
+      store.recap().topics.flatMap(({ project, open }) => open.map(({ text }) => `${project}: ${text}`));
+    cutOff("a", "harbor");
+    cutOff("b", "village");
+    expect(openIn()).toHaveLength(2);
+    now += 60_000;
+    store
+      .session("c", { project: "harbor" })
+      .append([user("Implement this plan: light the pier."), assistant("Done.")]);
+    expect(openIn()).toEqual(["village: Add a lantern to the north pier of the harbor."]);
+  });
+
   test("takes an agent's summary neither for a request nor for a rule", async () => {
     const summary = user("Task: mend the thermostat. We decided on copper. Never touch the east boiler.", {
       metadata: { isCompactSummary: true },
