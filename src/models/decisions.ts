@@ -35,12 +35,12 @@ export function decisionsIn(told: readonly Told[]): Told[] {
   });
 }
 
-function isDecision({ by, text, isClosing }: Told, index: number): boolean {
+function isDecision({ by, text, isOutcome }: Told, index: number): boolean {
   if (by === "commit" || by === "summary") return false;
   return text.split(SENTENCE_END).some((sentence) => {
     if (by === "user" && isLastingRule(sentence)) return true;
     return (
-      isChoice(sentence) || (isClosing && index < FIRST_SENTENCES && isMade(sentence) && REPLACEMENT.test(sentence))
+      isChoice(sentence) || (isOutcome && index < FIRST_SENTENCES && isMade(sentence) && REPLACEMENT.test(sentence))
     );
   });
 }

@@ -35,8 +35,10 @@ export interface ToldMessage {
   messageId: number;
   seq: number;
   by: Teller;
-  /** True if it calls tools, or if the agent's next message does. Then its words do not close a turn. */
+  /** True if it also calls tools. Then its words do not close a turn. */
   calls: boolean;
+  /** True if the agent then went on to call tools. Its words close a turn that was cut off. */
+  goesOn: boolean;
   sentences: readonly Sentence[];
 }
 
@@ -50,6 +52,8 @@ export interface Told {
   worth: number;
   /** True for the last words of an agent before the user speaks again. */
   isClosing: boolean;
+  /** True for such words if they tell what came out, because the turn was not cut off. */
+  isOutcome: boolean;
 }
 
 /** If a message is longer, only its beginning and its end are read. Agents close long messages with what came out. */
@@ -113,7 +117,7 @@ export class ToldReader {
     const told = this.#read(message);
     const before = this.#newest;
     const isWork = message.role === "assistant" && callsTools(message);
-    if (before !== undefined && (isWork || message.seq - before.seq > LEFT_OUT_MIN)) before.calls = true;
+    if (before !== undefined && (isWork || message.seq - before.seq > LEFT_OUT_MIN)) before.goesOn = true;
     this.#newest = told?.by === "agent" ? told : undefined;
     return told;
   }
@@ -128,7 +132,8 @@ export class ToldReader {
     const by = isSummary ? "summary" : role === "assistant" ? "agent" : "user";
     if (role === "system") return undefined;
     const sentences = sentencesIn(prose, by === "user" ? "user" : "agent");
-    return sentences.length === 0 ? undefined : { messageId, seq, by, calls: callsTools(message), sentences };
+    const calls = callsTools(message);
+    return sentences.length === 0 ? undefined : { messageId, seq, by, calls, goesOn: false, sentences };
   }
 
   #noteCommits({ stepId, parts }: SaidMessage): void {
@@ -146,7 +151,9 @@ export class ToldReader {
     const sentences = Array.from(plainText(text).matchAll(COMMIT_LINE), ([, hash, subject]): Sentence => {
       return { text: cutLine(`committed ${hash}: ${oneLine(subject!)}`, CHARS_MAX), worth: 0, isCode: false };
     });
-    return sentences.length === 0 ? undefined : { messageId, seq, by: "commit", calls: false, sentences };
+    return sentences.length === 0
+      ? undefined
+      : { messageId, seq, by: "commit", calls: false, goesOn: false, sentences };
   }
 }
 
@@ -222,7 +229,7 @@ export function toldIn(messages: readonly ToldMessage[]): Told[] {
   const closings = closingsOf(messages);
   const [from, end] = [messages[0]?.seq ?? 0, (messages.at(-1)?.seq ?? 0) + 1];
   let turns = 0;
-  return messages.flatMap(({ messageId, seq, by, sentences }) => {
+  return messages.flatMap(({ messageId, seq, by, goesOn, sentences }) => {
     if (by === "user") turns++;
     const isClosing = closings.has(messageId);
     const { first, fall, least } =
@@ -240,7 +247,15 @@ export function toldIn(messages: readonly ToldMessage[]): Told[] {
     const newer = by === "summary" ? 0 : RECENCY[by === "user" ? "user" : "agent"] * age;
     return sentences.map(({ text, worth }, index): Told => {
       const own = Math.max(least, first - fall * index);
-      return { messageId, seq, by, text, worth: own + worth + extra + newer, isClosing };
+      return {
+        messageId,
+        seq,
+        by,
+        text,
+        worth: own + worth + extra + newer,
+        isClosing,
+        isOutcome: isClosing && !goesOn,
+      };
     });
   });
 }

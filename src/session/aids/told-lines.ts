@@ -37,7 +37,7 @@ export function toldLines(messages: readonly NotableMessage[], tokensMax: number
   const sessionOf = new Map(messages.map(({ id, sessionId }) => [id, sessionId]));
   const lastIds = new Set(
     new Map(
-      told.flatMap(({ isClosing, messageId }) => (isClosing ? [[sessionOf.get(messageId), messageId]] : [])),
+      told.flatMap(({ isOutcome, messageId }) => (isOutcome ? [[sessionOf.get(messageId), messageId]] : [])),
     ).values(),
   );
   let index = 0;
@@ -53,7 +53,7 @@ export function toldLines(messages: readonly NotableMessage[], tokensMax: number
   const best = new Map<string, (typeof candidates)[number]>();
   for (const one of candidates) {
     const sessionId = sessionOf.get(one.messageId)!;
-    if (one.isClosing && one.turnLength >= WORK_MESSAGES_MIN && one.worth > (best.get(sessionId)?.worth ?? 0))
+    if (one.isOutcome && one.turnLength >= WORK_MESSAGES_MIN && one.worth > (best.get(sessionId)?.worth ?? 0))
       best.set(sessionId, one);
   }
   for (const one of best.values()) one.worth += BEST_WORTH;
@@ -73,13 +73,13 @@ export function toldLines(messages: readonly NotableMessage[], tokensMax: number
 
 /** @param turnLength  The messages since the user spoke. More work mostly means that more came out. */
 function worthToReturn(
-  { by, isClosing, worth, text }: Told,
+  { by, isOutcome, worth, text }: Told,
   index: number,
   turnLength: number,
   isLast: boolean,
 ): number {
   if (by === "user") return ASKED_FACTOR * worth;
-  if (!isClosing) return PASSING_FACTOR * worth;
+  if (!isOutcome) return PASSING_FACTOR * worth;
   const size = 1 + Math.log2(1 + turnLength) / 4;
   const short = index > 0 && Buffer.byteLength(text) < SHORT_BYTES ? SHORT_FACTOR : 1;
   const outcome = OUTCOME.test(text) ? OUTCOME_WORTH : 0;

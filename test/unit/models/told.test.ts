@@ -15,8 +15,8 @@ const read = (...messages: SaidMessage[]) => {
   const reader = new ToldReader();
   return messages.flatMap((message) => reader.of(message) ?? []);
 };
-const closings = (...messages: SaidMessage[]) =>
-  toldIn(read(...messages)).flatMap(({ seq, isClosing }) => (isClosing ? [seq] : []));
+const outcomes = (...messages: SaidMessage[]) =>
+  toldIn(read(...messages)).flatMap(({ seq, isOutcome }) => (isOutcome ? [seq] : []));
 const textsOf = (lines: readonly { text: string }[]) => lines.map(({ text }) => text);
 const sentencesOf = (message: SaidMessage) => textsOf(read(message)[0]?.sentences ?? []);
 
@@ -107,7 +107,7 @@ describe("what a message tells", () => {
 });
 
 describe("what a session tells", () => {
-  test("closes no turn if the agent went on to work and was cut off", () => {
+  test("is no outcome if the agent went on to work and was cut off", () => {
     const call: Part = { type: "tool_call", toolCallId: "c", name: "Read", args: {} };
     const messages = [
       said(0, "user", "Please repair the lock of the store."),
@@ -115,15 +115,15 @@ describe("what a session tells", () => {
       said(2, "user", "Please repair the door of the store."),
       said(3, "assistant", "The door of the store has a new hinge."),
     ];
-    expect(closings(...messages)).toEqual([3]);
+    expect(outcomes(...messages)).toEqual([3]);
     // Some transcripts have the words and the call in two messages, of which the second has no words.
     const door = [
       said(2, "user", "Please repair the door."),
       said(3, "assistant", "The door of the store looks great."),
     ];
-    expect(closings(...door, said(4, "user", "Thanks!"))).toEqual([3]);
-    expect(closings(...door, said(4, "assistant", call))).toEqual([]);
-    expect(closings(...door, said(6, "user", "Please stop."))).toEqual([]);
+    expect(outcomes(...door, said(4, "user", "Thanks!"))).toEqual([3]);
+    expect(outcomes(...door, said(4, "assistant", call))).toEqual([]);
+    expect(outcomes(...door, said(6, "user", "Please stop."))).toEqual([]);
   });
 
   test("is worth more in an agent's last words of a turn than before them", () => {
@@ -143,7 +143,7 @@ describe("what a session tells", () => {
 
 describe("a choice", () => {
   const one = (messageId: number, text: string, worth = 1): Told => {
-    return { messageId, seq: messageId, by: "agent", text, worth, isClosing: false };
+    return { messageId, seq: messageId, by: "agent", text, worth, isClosing: false, isOutcome: false };
   };
   const cost = { of: ({ text }: { text: string }) => text.length, first: () => 0 };
 

@@ -18,7 +18,7 @@ const storyOf = (lines: Partial<StoryLines>, tokensMax: number) =>
   buildStory({ kept: [], told: [], errors: [], actions: [], files: [], ...lines }, tokensMax, quarterCounter);
 
 const tells = (seq: number, by: Told["by"], text: string, worth = 1): Told => {
-  return { messageId: 100 + seq, seq, by, text, worth, isClosing: false };
+  return { messageId: 100 + seq, seq, by, text, worth, isClosing: false, isOutcome: false };
 };
 const line = (seq: number, text: string) => ({ messageId: 100 + seq, seq, text });
 
