@@ -42,6 +42,9 @@ const CONTINUED = /^This session is being continued from a previous conversation
 const PLACEHOLDER = /^\s*\[([^\]]*)\]\s*$/;
 /** A line of a terminal: a prompt, a call as an agent shows it, what is shown below one, or a line of a stack trace. */
 const TERMINAL_LINE = /^(?:[❯$%#>]\s|⎿|[⏺●]\s*\w+\(|at .*:\d+\)?$)/;
+/** The title of an issue or a pull request, and its other fields, as GitHub's program lists them. */
+const LISTED_TITLE = /(?:^|: )title:\t(\S.*)$/m;
+const LISTED_FIELD = /^[a-z][a-z-]*:\t.*$/gm;
 /** The verdict of a program, if it was pasted. */
 const VERDICT = /^[✓✔✗✘]/;
 /** `state, err = s.open(path)` */
@@ -90,8 +93,11 @@ function linesOfUser(text: string): TitleLine[] {
   const [, typed, args = ""] = TYPED_COMMAND.exec(text) ?? PLACEHOLDER.exec(text) ?? [];
   if (typed !== undefined) return isProse(args) ? linesOfUser(args) : titleLine(`${typed} ${args}`, NOTED_VALUE);
   if (CONTINUED.test(text)) return [];
-  const lines: TitleLine[] = [];
-  for (const sentence of shortSentences(ownWords(text).replace(OPEN_BLOCK, " "), isSaid)) {
+  const said = ownWords(text).replace(OPEN_BLOCK, " ");
+  const listed = LISTED_TITLE.exec(said)?.[1];
+  const lines = listed === undefined ? [] : titleLine(listed, VALUE.asked);
+  const rest = listed === undefined ? said : said.replace(LISTED_TITLE, "").replace(LISTED_FIELD, "");
+  for (const sentence of shortSentences(rest, isSaid)) {
     if (isShown(sentence)) continue;
     const factor = isProse(sentence) && !PAIR.test(sentence) ? 1 : NOT_PROSE_FACTOR;
     for (const line of titleLine(sentence, (VALUE.asked * factor) / (1 + lines.length / HALVING_SENTENCES)))

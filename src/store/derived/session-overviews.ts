@@ -23,7 +23,10 @@ export interface SessionOverview {
   id: string;
   project: string | null;
   title: string | null;
-  /** The title, or at most 60 characters of what the user asked first; null if there are neither. It is made when it is read. */
+  /**
+   * The title, or at most 60 characters of what the user asked first; if no user has written, the title of the largest cluster. Null
+   * if there is none of these. It is made when it is read.
+   */
   readonly name: string | null;
   /** In order. Lists for people leave out a session with the tag `hidden`. */
   tags: string[];
@@ -140,6 +143,8 @@ export class SessionOverviewRepository extends PathReader {
     SELECT count(*) FROM messages WHERE session_id = @sessionId AND seq BETWEEN @seqFirst AND @seqLast`.pluck().one;
   readonly #openingIn = this.statement<[sessionId: string, seqLast: number], number>`
     ${openingOf("?", "?")}`.pluck();
+  readonly #labelOf = this.statement<[sessionId: string], string>`
+    SELECT label FROM clusters WHERE session_id = ? AND label <> '' ORDER BY message_count DESC, root_id LIMIT 1`.pluck();
   readonly #themes: ThemeRepository;
   readonly #items: ItemRepository;
   readonly #titleOf: SessionTitles["titleOfSession"];
@@ -194,7 +199,8 @@ export class SessionOverviewRepository extends PathReader {
       const opening = said === null ? null : beginningOf(said, OPENING_CHARS);
       const request = title || said === null ? null : beginningOf(said, this.#requestChars);
       const updatedAtMs = newestId === null ? createdAtMs : known(shown, newestId).createdAtMs;
-      const names = { id, project, title, name: title || null, tags: tags.get(id) ?? [] };
+      const label = openingId === null && !title ? (this.#labelOf.get(id) ?? null) : null;
+      const names = { id, project, title, name: title || label, tags: tags.get(id) ?? [] };
       const overview = {
         ...{ ...names, opening, source, externalId, parentSessionId, forkSeq, messageCount },
         ...{ ...this.#sizesOf(row), clusterCount, createdAtMs, updatedAtMs },

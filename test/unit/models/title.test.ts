@@ -198,6 +198,12 @@ describe("titleOf", () => {
     expect(titled([["user", "?!"]])).toBe("");
   });
 
+  test("is the title of the pull request that a command shows", () => {
+    const shown =
+      "title:\tRelease the stale lock\nstate:\tOPEN\nassignees:\tada (Ada King)\nlabels:\tharbor, lamps and ropes";
+    expect(titled([["user", `## Context\n\n- Current pull request: ${shown}`]])).toBe("Release the stale lock");
+  });
+
   test("does not take what a program wrote, or what was pasted, for a request", () => {
     const harness = "<local-command-stdout>Catch you later!</local-command-stdout>";
     const program = "<system-reminder>Never mention the reminder.</system-reminder>Release the stale lock.";

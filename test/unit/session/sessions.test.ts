@@ -31,6 +31,16 @@ describe("sessions", () => {
     expect(JSON.stringify(store.sessions())).toContain('"name":"Fix the lamp"');
   });
 
+  test("have the title of their largest cluster as their name, if no user wrote", () => {
+    const shop = openStore(":memory:");
+    const session = shop.session("s", { hotSize: 1, overlap: 0, evictBatch: 1 });
+    for (const matter of ["grind the rye", "bake the bread", "bake the bread", "bake the bread"])
+      session.append({ role: "assistant", content: `Let me ${matter} now.` });
+    session.compact();
+    expect(session.info().name).toBe("Bake the bread now");
+    shop.close();
+  });
+
   test("have no word alone as their beginning, if a request follows soon", () => {
     const shop = openStore(":memory:");
     const openingOf = (id: string, ...said: string[]): string | null => {
@@ -64,12 +74,9 @@ describe("sessions", () => {
     expect(page).toEqual([store.resume("pier").info()]);
   });
 
-  test.each([{ limit: -1 }, { offset: -1 }, { limit: 1.5 }, { sinceMs: -1 }, { sinceMs: Number.NaN }])(
-    "refuse %j",
-    (options) => {
-      expect(() => store.sessions(options)).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
-    },
-  );
+  test.each([{ limit: -1 }, { offset: -1 }, { limit: 1.5 }, { sinceMs: Number.NaN }])("refuse %j", (options) => {
+    expect(() => store.sessions(options)).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
+  });
 });
 
 test("sessions are found by the beginning of their own name or of the one they have elsewhere", () => {
