@@ -130,6 +130,11 @@ export function resultOf({ content, isError }: ToolResultPart, elsewhere = ""): 
   return { text: texts.map((text) => (mayBeNote(text) ? elsewhere : text)).join("\n"), isError };
 }
 
+/** Returns what a program printed, without what an agent writes around it. */
+export function outputIn(text: string): string {
+  return unwrapped({ text }).text;
+}
+
 /** Reads the output of a program, and its exit status, out of what an agent writes around them. */
 function unwrapped(result: ActionResult): ActionResult {
   const text = result.text.trimStart();

@@ -1,7 +1,7 @@
 import { RECALL_FILLED_MAX, RECALL_LIMIT_DEFAULT } from "../core/options.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import { searchStem, searchWords } from "../models/search-words.ts";
-import { CONFIDENCE_MIN } from "./confidence.ts";
+import { CONFIDENCE_MIN, DOUBTED_MAX } from "./confidence.ts";
 import { foldCopies, foldSessions } from "./copies.ts";
 import { type Correction, HitReader, type RecallHit } from "./hits.ts";
 import { newestFirst } from "./newest-first.ts";
@@ -14,9 +14,6 @@ import { alternating } from "./superseded.ts";
 
 /** Under a token limit, hits after the first `RECALL_LIMIT_DEFAULT` whose odds are lower, relative to the best hit's, are left out. */
 const WORTH_MIN = 0.01;
-
-/** If nothing is near, so many hits are enough to see it, unless the caller asks for more. */
-const DOUBTED_MAX = 3;
 
 interface HitOptions {
   limit?: number | undefined;

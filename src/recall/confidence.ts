@@ -10,6 +10,9 @@ const STEEPNESS = 12;
 /** Hits with a smaller confidence are probably about something else. */
 export const CONFIDENCE_MIN = 0.5;
 
+/** If nothing is near, so many hits are enough to see it, unless the caller asks for more. */
+export const DOUBTED_MAX = 3;
+
 /**
  * Returns the probability that some message answers, in [0, 1], by how much of the query's words the best message has, together with
  * what the user said before it.

@@ -3,6 +3,7 @@ import type { Role } from "../core/message.ts";
 import type { TextRow } from "../store/index.ts";
 import type { Folded } from "./copies.ts";
 import { chunksOf } from "./full-text-search.ts";
+import { passageOf } from "./passage.ts";
 import type { Placed, ScoreParts } from "./ranking.ts";
 import { type Mark, type Snippet, snippetOf } from "./snippet.ts";
 import type { Source } from "./source.ts";
@@ -26,7 +27,7 @@ export interface RecallHit {
   cut?: true;
   /** Comparable only with the scores of the same call; higher is better. */
   score: number;
-  /** The part of the text that has most of the query's words, on one line. */
+  /** What of the text answers, on one line: the sentence with most of the query's words and what follows it, or the lines of an output. */
   snippet: string;
   /** The query's words in `snippet`: for each, the first index and the one after the last, in UTF-16 units. */
   marks: readonly Mark[];
@@ -81,6 +82,7 @@ export class HitReader {
   readonly #weights: ReadonlyMap<string, number>;
   readonly #neighborCount: number;
   readonly #rows = new Map<number, TextRow>();
+  readonly #passages = new Map<number, Snippet>();
   readonly #neighbors = new Map<number, RecallNeighbor[]>();
 
   constructor(source: Source, weights: ReadonlyMap<string, number>, neighborCount: number) {
@@ -117,17 +119,27 @@ export class HitReader {
     return snippetOf(this.textOf(messageId), this.#weights);
   }
 
-  /** Returns the snippet of a message, or its text if that is shorter. */
+  /** Returns what of a message answers. */
+  passageOf(messageId: number): Snippet {
+    const known = this.#passages.get(messageId);
+    if (known !== undefined) return known;
+    const isPrinted = this.#rows.get(messageId)!.role === "tool" || this.#source.rows([messageId])[0]?.isCall === true;
+    const passage = passageOf(this.textOf(messageId), isPrinted, this.#weights);
+    this.#passages.set(messageId, passage);
+    return passage;
+  }
+
+  /** Returns the passage of a message, or its text if that is shorter. */
   excerptOf(messageId: number): string {
-    const [text, snippet] = [this.textOf(messageId), this.snippetOf(messageId).text];
-    return snippet.length < text.length ? snippet : text;
+    const [text, passage] = [this.textOf(messageId), this.passageOf(messageId).text];
+    return passage.length < text.length ? passage : text;
   }
 
   hitOf({ ranked, copies }: Folded, explain: boolean): RecallHit {
     const { candidate, score, parts } = ranked;
     const { messageId, sessionId, seq } = candidate;
     const { role, name, text, createdAtMs, stepId } = this.#rows.get(messageId)!;
-    const { text: snippet, marks } = this.snippetOf(messageId);
+    const { text: snippet, marks } = this.passageOf(messageId);
     const did = role === "assistant" ? didIn(this.#source.actions([messageId]).get(messageId) ?? [], snippet) : [];
     return {
       messageId,

@@ -1,7 +1,7 @@
 import { searchable, searchStem, searchWords, stemBeginning } from "../models/search-words.ts";
 
 /** The intended length of a snippet, in characters. Words at its ends stay whole. */
-const SNIPPET_CHARS = 240;
+export const SNIPPET_CHARS = 240;
 
 /** The characters that are read of a text without a match. They have room for a snippet and the longest run. */
 const UNMATCHED_CHARS = 1_000;
@@ -55,6 +55,11 @@ export function snippetOf(text: string, weights: ReadonlyMap<string, number>): S
     shown += run;
   }
   return { text: `${shown}${last < runs.length - 1 ? " …" : ""}`, marks };
+}
+
+/** Returns where a text on one line has words of a query. @param weights  As for `snippetOf`. */
+export function marksOf(text: string, weights: ReadonlyMap<string, number>): Mark[] {
+  return [...marksIn(text, new Map(Array.from(weights.keys(), (stem, index) => [stem, index])))];
 }
 
 /** A text without its letters: which of its UTF-16 units are halves of a character. */

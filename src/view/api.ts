@@ -1,5 +1,6 @@
 // This file is long, so that every route and what it answers are in one place.
 
+import type { Span } from "../core/inline-markdown.ts";
 import type { JsonValue, Role } from "../core/message.ts";
 import type { Strategy } from "../core/options.ts";
 import type {
@@ -14,6 +15,7 @@ import type {
   SubjectPage,
   VerifyReport,
 } from "../index.ts";
+import type { AnswerSession } from "../session/aids/answer.ts";
 import type { WorkItem, WorkQuestion } from "../session/aids/work-items.ts";
 
 export type { SessionOverview };
@@ -166,15 +168,18 @@ export interface SearchRequest {
 }
 
 export interface SearchAnswer {
-  hits: SearchHit[];
+  sessions: SearchSession[];
   /** True if more messages match than these. */
   more: boolean;
-  /** Words that no message has, and what was searched instead. */
-  corrections: NonNullable<RecallHit["corrections"]>;
-  /** True if the phrase in quotes occurs nowhere, so that its words were searched. */
-  phrasesMissing: boolean;
+  /** How the hits were found, if a reader has to know it. */
+  note: string | null;
   tookMs: number;
   sql: string;
+}
+
+/** Hits of one session, as everybody is shown them. */
+export interface SearchSession extends Omit<AnswerSession, "hits"> {
+  hits: SearchHit[];
 }
 
 /** What agents did: with a file, with an error, with a command, or which errors keep coming back. */
@@ -187,12 +192,12 @@ export interface WorkAnswer {
   sql: string;
 }
 
-/** A hit without its whole text. */
-export interface SearchHit extends Omit<RecallHit, "text" | "parts" | "corrections" | "phrasesMissing"> {
-  sessionTitle: string | null;
-  project: string | null;
-  source: string | null;
-  parts?: NonNullable<RecallHit["parts"]>;
+export interface SearchHit
+  extends Pick<RecallHit, "messageId" | "seq" | "role" | "name" | "createdAtMs" | "supersededBy" | "score" | "parts"> {
+  asked: string | null;
+  /** What answers, without the marks of Markdown. */
+  spans: Span[];
+  copyCount: number;
 }
 
 // A session

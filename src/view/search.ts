@@ -1,6 +1,8 @@
+import { spansOf } from "../core/inline-markdown.ts";
 import type { RecallOptions, Store } from "../index.ts";
-import { sessionNames } from "../session/aids/session-name.ts";
-import type { SearchAnswer, SearchRequest } from "./api.ts";
+import { type AnswerHit, answerOf } from "../session/aids/answer.ts";
+import { noteOnHits, worthShowing } from "../session/aids/recall-notes.ts";
+import type { SearchAnswer, SearchHit, SearchRequest } from "./api.ts";
 import { Fragment, sql } from "./sql.ts";
 
 /** Searches while a person types. A remote embedder is not asked, because each key would wait for it and cost money. */
@@ -11,6 +13,7 @@ export async function searchAnswer(store: Store, request: SearchRequest): Promis
   const sessionIds = session === undefined ? ofSource : [session];
   const options: RecallOptions = {
     limit: limit + 1, // one more tells whether there are more
+    neighbors: 0,
     vectorMsMax: 0,
     explain: explain === 1,
     ...(sessionIds !== undefined && { sessionIds }),
@@ -20,37 +23,36 @@ export async function searchAnswer(store: Store, request: SearchRequest): Promis
     ...(untilMs !== undefined && { untilMs }),
   };
   const found = q.trim() === "" ? [] : await store.recall(q, options);
-  const hits = found.slice(0, limit);
-  const names = namesOf(store, [...new Set(hits.map(({ sessionId }) => sessionId))]);
+  // In one session, a person looks for words.
+  const hits = (session === undefined ? worthShowing(found) : found).slice(0, limit);
   return {
-    hits: hits.map(({ text: _text, corrections: _corrections, phrasesMissing: _missing, ...hit }) => ({
-      ...hit,
-      ...(names.get(hit.sessionId) ?? { sessionTitle: null, project: null, source: null }),
-    })),
-    more: found.length > limit,
-    corrections: hits[0]?.corrections ?? [],
-    phrasesMissing: hits[0]?.phrasesMissing ?? false,
+    sessions: answerOf(hits, store).map((one) => ({ ...one, hits: one.hits.map(shownHit) })),
+    more: hits.length === limit && found.length > limit,
+    note: noteOnHits(hits) ?? null,
     tookMs: Math.round(10 * (performance.now() - fromMs)) / 10,
     sql: searchSql(request),
   };
 }
 
-function idsOfSource(store: Store, source: string): string[] {
-  return store.query(sql`SELECT id FROM sessions WHERE source = ${source}`).map(({ id }) => String(id));
+function shownHit({ hit, asked }: AnswerHit): SearchHit {
+  const { messageId, seq, role, name, createdAtMs, supersededBy, score, parts, snippet, marks, copies } = hit;
+  return {
+    messageId,
+    seq,
+    role,
+    ...(name !== undefined && { name }),
+    createdAtMs,
+    ...(supersededBy !== undefined && { supersededBy }),
+    score,
+    ...(parts !== undefined && { parts }),
+    asked,
+    spans: spansOf(snippet, marks),
+    copyCount: copies.length,
+  };
 }
 
-type Names = Pick<SearchAnswer["hits"][number], "sessionTitle" | "project" | "source">;
-
-function namesOf(store: Store, ids: readonly string[]): Map<string, Names> {
-  if (ids.length === 0) return new Map();
-  const rows = store.query(sql`
-    SELECT id, project, source FROM sessions WHERE id IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`);
-  const names = sessionNames(store, ids);
-  return new Map(
-    (rows as Record<string, string | null>[]).map(({ id, project, source }) => {
-      return [id!, { sessionTitle: names.get(id!) ?? null, project: project ?? null, source: source ?? null }];
-    }),
-  );
+function idsOfSource(store: Store, source: string): string[] {
+  return store.query(sql`SELECT id FROM sessions WHERE source = ${source}`).map(({ id }) => String(id));
 }
 
 /** The words alone. Vectors, neighbors and corrections are not in SQL. */

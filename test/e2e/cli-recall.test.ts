@@ -41,7 +41,7 @@ test("returns hits with their seq, their neighbors and, in the forest, a handle 
   expect(members.map(({ id }: { id: number }) => id)).toContain(cold.messageId);
 });
 
-test("prints who said what and where, the neighbors, and how to continue", async () => {
+test("prints what was said, in which session and for which ask, and how to continue", async () => {
   const { exitCode, stdout, stderr } = await folder.run(["recall", "fresnel tower", "--limit", "1", "--explain"], {
     env: { COLUMNS: "200" },
   });
@@ -53,12 +53,9 @@ test("prints who said what and where, the neighbors, and how to continue", async
       .replace(/@\d+/, "@N"),
   ).toBe(
     [
-      "assistant  message:122 · 2026-04-01 08:01 · session harbor-log · Which lens did we choose?",
-      "  user: Which lens did we choose?",
-      "The Fresnel lens, because the tower is low.",
-      "  user: Order it from the glass works.",
-      "score N = N words + N neighborhood + N session + N speaker + N time + N vector",
-      "",
+      "Which lens did we choose? · harbor · jsonl · 2026-04-01 · harbor-log",
+      "  The Fresnel lens, because the tower is low.  message:122",
+      "  score N = N words + N neighborhood + N session + N speaker + N time + N vector",
       "",
     ].join("\n"),
   );

@@ -98,5 +98,5 @@ test("recall finds superseded messages if it is asked to", async () => {
   expect(await folder.json("recall", "gull", "--superseded")).toMatchObject([
     { sessionId: "helper", superseded: true, text: "a gull" },
   ]);
-  expect((await folder.run(["recall", "gull", "--superseded"])).stdout).toContain(" · superseded · ");
+  expect((await folder.run(["recall", "gull", "--superseded"])).stdout).toContain(" · superseded\n");
 });

@@ -147,7 +147,7 @@ describe.skipIf(!hasChromium)("by hand", () => {
       await page.getByLabel("Explain the scores").click();
       await page.locator(".parts").first().waitFor();
       await remember();
-      expect((await copyData()).json).toHaveProperty("hits.0.parts.words");
+      expect((await copyData()).json).toHaveProperty("sessions.0.hits.0.parts.words");
       await page.getByRole("searchbox").press("ArrowDown");
       await page.keyboard.press("j");
       await page.keyboard.press("k");
@@ -160,7 +160,7 @@ describe.skipIf(!hasChromium)("by hand", () => {
       await page.keyboard.press("/");
       await page.keyboard.type("lock");
       await page.locator(".hit").first().waitFor();
-      const facts = () => page.locator(".hit .row-facts").allTextContents();
+      const facts = () => page.locator(".session-hits .row-facts").allTextContents();
       const roles = () => page.locator(".hit .role").allTextContents();
       await page.getByLabel("Role").selectOption("user");
       await expect.poll(async () => new Set(await roles())).toEqual(new Set(["user"]));

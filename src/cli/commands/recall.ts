@@ -1,11 +1,12 @@
 import { Option } from "commander";
+import { spansOf } from "../../core/inline-markdown.ts";
 import { RECALL_LIMIT_MAX, RECALL_NEIGHBORS_MAX } from "../../core/limits.ts";
 import type { Part, Role } from "../../core/message.ts";
 import { PART_TYPES, ROLES } from "../../core/message-words.ts";
 import { RECALL_FILLED_MAX, RECALL_LIMIT_DEFAULT, RECALL_NEIGHBORS_DEFAULT } from "../../core/options.ts";
+import { type AnswerSession, answerOf } from "../../session/aids/answer.ts";
 import { answersFirst } from "../../session/aids/answers-first.ts";
 import { noteOnHits, nothingFound } from "../../session/aids/recall-notes.ts";
-import { sessionNames } from "../../session/aids/session-name.ts";
 import type { Store } from "../../session/store.ts";
 import { agentCommand } from "../agent-command.ts";
 import type { Command } from "../command.ts";
@@ -42,9 +43,13 @@ interface RecallFlags {
 
 const LIMIT_MEANING = `most hits: by default ${RECALL_LIMIT_DEFAULT}, or with --tokens-max up to ${RECALL_FILLED_MAX} likely ones, as many as fit; 3 if nothing is near`;
 
-const COPIES_MAX = 5;
-
-const DETAILS_WIDTH_MIN = 20;
+/** The first hit of a session may have so many lines. Each of the others, too, if all of them fit on a screen. */
+const LINES_MAX = 2;
+const ROWS_MAX = 22;
+const INDENT = "  ";
+const TITLE_WIDTH_MIN = 20;
+/** A text that does not fit is cut by so many columns more. */
+const CUT_STEP = 4;
 
 /** The hint for a hit that is in no cluster shows this many messages, of which this many come before the hit. */
 const AROUND_COUNT = 10;
@@ -56,8 +61,8 @@ export const recallCommand: Command<RecallFlags> = {
   summary: "Find the messages that answer a question, in all sessions, best first.",
   details:
     "Any text is a query. Text in double quotes must occur in a hit letter by letter. If it occurs nowhere and the query " +
-    "has other words, or if the query ends with a question mark, its words are searched separately. Each hit shows the passage " +
-    "with the most words of the query, between the messages before and after it. With --json: an array of hits.",
+    "has other words, or if the query ends with a question mark, its words are searched separately. Hits of a session stand " +
+    "together, best first. Each shows what answers, and the first one what the user had asked. With --json: an array of hits.",
   argument: "a question, or the words to look for",
   options: [
     wholeNumberOption("limit", LIMIT_MEANING, 1, RECALL_LIMIT_MAX),
@@ -72,7 +77,7 @@ export const recallCommand: Command<RecallFlags> = {
       .choices(["message", "session"])
       .default("message"),
     wholeNumberOption("tokens-max", "most tokens of all hits and their neighbors together", 1),
-    wholeNumberOption("neighbors", "messages shown before and after each hit", 0, RECALL_NEIGHBORS_MAX).default(
+    wholeNumberOption("neighbors", "with --json: messages before and after each hit", 0, RECALL_NEIGHBORS_MAX).default(
       RECALL_NEIGHBORS_DEFAULT,
     ),
     new Option("--superseded", "also find what rewinds have superseded"),
@@ -120,7 +125,7 @@ export const recallCommand: Command<RecallFlags> = {
 function* hubLines(hits: readonly RecallHit[], query: string, terminal: Terminal): Generator<string> {
   const note = noteOnHits(hits);
   if (note !== undefined) terminal.note(note);
-  for (const hit of hits) yield* hitLines(hit, terminal);
+  yield* answerLines(answerOf(hits), terminal);
   if (hits.length === 0) terminal.note(nothingFound(query));
 }
 
@@ -128,11 +133,7 @@ function* recallLines(hits: readonly RecallHit[], query: string, store: Store, t
   const note = noteOnHits(hits);
   if (note !== undefined) terminal.note(note);
   const idOf = idsShown(store, terminal);
-  const names = sessionNames(
-    store,
-    hits.map(({ sessionId }) => sessionId),
-  );
-  for (const hit of hits) yield* hitLines(hit, terminal, idOf, names.get(hit.sessionId));
+  yield* answerLines(answerOf(hits, store), terminal, idOf);
   const [best] = hits;
   if (best === undefined) return terminal.note(nothingFound(query));
   const session = store.resume(best.sessionId);
@@ -146,52 +147,71 @@ function* recallLines(hits: readonly RecallHit[], query: string, store: Store, t
   if (again !== undefined) terminal.hint(`Or go on with its session: ${again}`);
 }
 
-/** Yields the lines of a hit. @param idOf  Shortens a session's id. @param name  The name of the session. */
-export function* hitLines(
-  hit: RecallHit,
+/**
+ * Yields a line for each session and lines for its hits, so that five sessions fit on a screen: two for its first hit and,
+ * unless all have room, one for each other hit. A pipe gets all of it.
+ */
+export function* answerLines(
+  sessions: readonly AnswerSession[],
   terminal: Terminal,
   idOf: (sessionId: string) => string = (id) => id,
-  name?: string,
 ): Generator<string> {
-  const { messageId, sessionId, seq, createdAtMs, neighbors, copies, score, parts } = hit;
-  const { width } = terminal;
-  const isPipe = width === undefined;
-  const dim = (text: string): string => terminal.style("dim", text);
-  const neighborLine = (neighbor: RecallHit["neighbors"][number]): string => {
-    const line = oneLine(`  ${neighbor.name ?? neighbor.role}: ${neighbor.snippet}`);
-    return dim(isPipe ? line : cutToWidth(line, width));
-  };
-  const place = [`session ${oneLine(idOf(sessionId))}`, oneLine(name ?? "")].filter(Boolean);
-  const newer = hit.supersededBy === undefined ? [] : [`replaced by ${messageHandle(hit.supersededBy)}`];
-  const mark = hit.superseded ? ["superseded", ...newer] : newer;
-  const details = [messageHandle(messageId), ...mark, formatTime(createdAtMs), ...place].join(" · ");
-  const who = `${hit.name ?? hit.role}  `;
-  const room = isPipe ? Number.POSITIVE_INFINITY : Math.max(DETAILS_WIDTH_MIN, width - displayWidth(who));
-  yield `${speaker(hit, terminal)}  ${dim(isPipe ? details : cutToWidth(details, room))}`;
-  yield* neighbors.filter((neighbor) => neighbor.seq < seq).map(neighborLine);
-  yield wrapped(markedSnippet(hit, terminal), width);
-  for (const action of hit.did ?? [])
-    yield dim(isPipe ? `→ ${oneLine(action)}` : cutToWidth(`→ ${oneLine(action)}`, width));
-  yield* neighbors.filter((neighbor) => neighbor.seq > seq).map(neighborLine);
-  if (copies.length > 0) {
-    const named = copies
-      .slice(0, COPIES_MAX)
-      .map((copy) => `${messageHandle(copy.messageId)} in ${idOf(copy.sessionId)}`);
-    const more = copies.length > COPIES_MAX ? ", …" : "";
-    yield dim(`${formatCount(copies.length, "copy", "copies")}: ${named.join(", ")}${more}`);
-  }
-  if (parts !== undefined) {
-    const sum = Object.entries(parts).map(([part, value]) => `${value.toFixed(3)} ${part}`);
-    yield dim(`score ${score.toFixed(3)} = ${sum.join(" + ").replaceAll("+ -", "- ")}`);
-  }
-  yield "";
+  const rows = sessions.reduce((sum, { hits }) => sum + 2 + LINES_MAX * hits.length, 0);
+  const laterMax = rows > ROWS_MAX ? 1 : LINES_MAX;
+  for (const session of sessions) yield* sessionLines(session, terminal, idOf, laterMax);
 }
 
-function markedSnippet({ snippet, marks }: RecallHit, terminal: Terminal): string {
-  let [shown, end] = ["", 0];
-  for (const [from, to] of marks) {
-    shown += oneLine(snippet.slice(end, from)) + terminal.style("bold", oneLine(snippet.slice(from, to)));
-    end = to;
+function* sessionLines(
+  { sessionId, title, project, agent, atMs, hits }: AnswerSession,
+  terminal: Terminal,
+  idOf: (sessionId: string) => string,
+  laterMax: number,
+): Generator<string> {
+  const { width } = terminal;
+  const dim = (text: string): string => terminal.style("dim", text);
+  const [day] = formatTime(atMs).split(" ");
+  const facts = [project, agent, day, idOf(sessionId)].flatMap((fact) => (fact ? [oneLine(fact)] : []));
+  const place = (title === null ? "" : " · ") + facts.join(" · ");
+  const room = width === undefined ? Number.POSITIVE_INFINITY : Math.max(TITLE_WIDTH_MIN, width - displayWidth(place));
+  yield terminal.style("bold", cut(oneLine(title ?? ""), room)) + dim(place);
+  const inner = width === undefined ? undefined : width - INDENT.length;
+  for (const [index, { hit, asked }] of hits.entries()) {
+    if (asked !== null && (index === 0 || width === undefined))
+      yield INDENT + dim(cut(oneLine(`user: ${asked}`), inner));
+    yield hitText(hit, terminal, index === 0 ? LINES_MAX : laterMax).replace(/^/gm, INDENT);
+    if (hit.parts !== undefined) {
+      const sum = Object.entries(hit.parts).map(([part, value]) => `${value.toFixed(3)} ${part}`);
+      yield INDENT + dim(`score ${hit.score.toFixed(3)} = ${sum.join(" + ").replaceAll("+ -", "- ")}`);
+    }
   }
-  return shown + oneLine(snippet.slice(end));
+}
+
+/** Returns what answers, who said it if it was not the agent, what was done with it, and the id of the message at the end. */
+function hitText(hit: RecallHit, terminal: Terminal, linesMax: number): string {
+  const copies = hit.copies.length === 0 ? [] : [formatCount(hit.copies.length, "copy", "copies")];
+  const newer = hit.supersededBy === undefined ? [] : [`replaced by ${messageHandle(hit.supersededBy)}`];
+  const id = [messageHandle(hit.messageId), ...(hit.superseded ? ["superseded"] : []), ...newer, ...copies].join(" · ");
+  const did = (hit.did ?? []).map((action) => ` → ${action}`).join("");
+  // An agent says most, and the line above names it.
+  const who = hit.role === "assistant" && hit.name === undefined ? "" : `${speaker(hit, terminal)}: `;
+  const spans = [...spansOf(hit.snippet, hit.marks), { text: did, isMatch: false }];
+  const shown = (charsMax: number): string => {
+    let left = charsMax;
+    const styled = spans.map(({ text, isMatch }) => {
+      const line = cut(oneLine(text), left);
+      left -= displayWidth(line);
+      return isMatch ? terminal.style("bold", line) : line;
+    });
+    return `${who}${styled.join("")}  ${terminal.style("dim", id)}`;
+  };
+  if (terminal.width === undefined) return shown(Number.POSITIVE_INFINITY);
+  const width = terminal.width - INDENT.length;
+  const fits = (text: string): boolean => wrapped(text, width).split("\n").length <= linesMax;
+  let chars = linesMax * width;
+  while (chars > TITLE_WIDTH_MIN && !fits(shown(chars))) chars -= CUT_STEP;
+  return wrapped(shown(chars), width);
+}
+
+function cut(line: string, width = Number.POSITIVE_INFINITY): string {
+  return width === Number.POSITIVE_INFINITY ? line : width <= 0 ? "" : cutToWidth(line, width);
 }

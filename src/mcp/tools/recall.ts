@@ -5,11 +5,9 @@ import { RECALL_LIMIT_MAX } from "../../core/limits.ts";
 import { RECALL_FILLED_MAX, RECALL_LIMIT_DEFAULT } from "../../core/options.ts";
 import { oneWordOf } from "../../core/schema.ts";
 import { timeOf, timeRangeOf } from "../../core/times.ts";
-import { answersFirst } from "../../session/aids/answers-first.ts";
 import { RECALL_INPUT } from "../../session/aids/inputs.ts";
 import { noteOnHits, nothingFound } from "../../session/aids/recall-notes.ts";
 import { HIT, hitsPage, hitsWanted } from "../../session/aids/result-pages.ts";
-import { sessionNames } from "../../session/aids/session-name.ts";
 import { visibleSession } from "../../session/aids/visible-session.ts";
 import type { Store } from "../../session/store.ts";
 import { serverFailure } from "../failure.ts";
@@ -105,30 +103,17 @@ async function inStore(
   notice?: string,
 ): Promise<ToolAnswer<Output>> {
   const { options, limit, offset } = searchOptions(scope, call);
-  const found = await call.live.read((store) => {
+  const narrowed = narrowedBy({ ...scope, ...(sessionIds && { sessionIds }) });
+  return call.live.read(async (store) => {
     const meant = sessionIds?.map((id) => visibleSession(store, id, call.project).id);
     const only = { ...inProject(store, call, scope.project), ...(meant && { sessionIds: meant }) };
-    const recalled = store.recall(query, { ...options, ...only });
-    return recalled.then((all) => {
-      const found = all.filter((hit) => !isNewestPrompt(store, hit)).slice(0, offset + limit + 1);
-      const hits = answersFirst(store, found.slice(offset, offset + limit));
-      const ids = hits.map(({ sessionId }) => sessionId);
-      const missing = found.length > 0 ? undefined : missingProject(store, call, scope.project);
-      return {
-        count: foundCount(found, all),
-        hits,
-        titles: sessionNames(store, ids),
-
-        missing,
-      };
-    });
+    const all = await store.recall(query, { ...options, ...only });
+    const found = all.filter((hit) => !isNewestPrompt(store, hit)).slice(0, offset + limit + 1);
+    const hits = found.slice(offset, offset + limit);
+    const missing = found.length > 0 ? undefined : missingProject(store, call, scope.project);
+    const count = foundCount(found, all);
+    return answered(query, { hits, store, offset, count, narrowed, missing }, call, notice);
   });
-  return answered(
-    query,
-    { ...found, offset, narrowed: narrowedBy({ ...scope, ...(sessionIds && { sessionIds }) }) },
-    call,
-    notice,
-  );
 }
 
 async function onHub({ query, ...scope }: Input, call: ToolCall): Promise<ToolAnswer<z.infer<typeof HUB_OUTPUT>>> {
@@ -145,7 +130,7 @@ async function onHub({ query, ...scope }: Input, call: ToolCall): Promise<ToolAn
   });
   const { value, text } = answered(
     query,
-    { hits, titles: new Map(), offset, count: foundCount(found, all), narrowed: narrowedBy(scope) },
+    { hits, offset, count: foundCount(found, all), narrowed: narrowedBy(scope) },
     call,
   );
   // In the store, other messages have these ids.
@@ -159,7 +144,8 @@ function foundCount(found: readonly Hit[], [first]: readonly Pick<Hit, "more">[]
 
 interface FoundHits {
   hits: readonly Hit[];
-  titles: ReadonlyMap<string, string>;
+  /** Knows the sessions of the hits. */
+  store?: Store;
   offset: number;
   /** How many hits were found, including those before and after the page. */
   count: number;
@@ -178,14 +164,14 @@ function narrowedBy(input: Omit<Input, "query">): string[] {
 /** @param notice  What is said before all else. */
 function answered(
   query: string,
-  { hits, titles, offset, count, narrowed, missing }: FoundHits,
+  { hits, store, offset, count, narrowed, missing }: FoundHits,
   { budget }: ToolCall,
   notice?: string,
 ): ToolAnswer<Output> {
   const noticed = notice === undefined ? [] : [notice];
   const rest = restOfList("recall", offset + hits.length, count, { isCounted: false });
   const tokensMax = budget.tokensMax - noticed.reduce((sum, text) => sum + budget.tokenCounter.count(text), 0);
-  const page = hitsPage(hits, titles, rest, { ...budget, tokensMax });
+  const page = hitsPage(hits, store, rest, { ...budget, tokensMax });
   const facts = pageFacts(page.left, count);
   const note = [...noticed, facts.note, noteOnHits(hits)].filter((sentence) => sentence !== undefined).join(" ");
   const value = { ...facts, note, hits: page.items };

@@ -7,12 +7,10 @@ import type { ToolCallPart, ToolResultPart } from "../../core/message.ts";
 import { parseArguments } from "../../core/schema.ts";
 import type { TokenCounter } from "../../core/tokens.ts";
 import type { Store } from "../store.ts";
-import { answersFirst } from "./answers-first.ts";
 import { contextPage } from "./context-page.ts";
 import { CONTEXT_INPUT, EXPAND_INPUT, limitOf, RECALL_INPUT } from "./inputs.ts";
 import { nothingFound } from "./recall-notes.ts";
 import { hitsPage, membersPage, pageAround, type ResultBudget, sliceOfMessage } from "./result-pages.ts";
-import { sessionNames } from "./session-name.ts";
 import { visibleSession } from "./visible-session.ts";
 
 const HITS_MAX = 20;
@@ -122,14 +120,9 @@ function isBadCall(error: unknown): error is StoreError {
 async function recalled(args: unknown, { store, project, budget, signal }: ToolRun): Promise<string> {
   const { query, limit = HITS_DEFAULT } = parseArguments(RECALL, args);
   const found = await store.recall(query, { limit, neighbors: 0, signal, ...(project !== undefined && { project }) });
-  const hits = answersFirst(store, found);
-  if (hits.length === 0) return `${nothingFound(query)} Other words may find it.`;
+  if (found.length === 0) return `${nothingFound(query)} Other words may find it.`;
   const pointer = (): string => "Search with other words to see these.";
-  const titles = sessionNames(
-    store,
-    hits.map(({ sessionId }) => sessionId),
-  );
-  return hitsPage(hits, titles, { beyond: 0, pointer }, budget).text;
+  return hitsPage(found, store, { beyond: 0, pointer }, budget).text;
 }
 
 async function expanded(args: unknown, { store, project, budget }: ToolRun): Promise<string> {

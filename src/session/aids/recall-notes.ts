@@ -1,5 +1,5 @@
 import { visibleText } from "../../core/markup.ts";
-import { CONFIDENCE_MIN } from "../../recall/confidence.ts";
+import { CONFIDENCE_MIN, DOUBTED_MAX } from "../../recall/confidence.ts";
 import type { RecallHit } from "../../recall/hits.ts";
 import { isQuotation } from "../../recall/quotation.ts";
 
@@ -23,6 +23,11 @@ export function noteOnHits(hits: readonly (RecallHit & { partsMissing?: true })[
     notes.push(`Did you mean ${meant}? No message has ${typed}.`);
   }
   return notes.length > 0 ? notes.join(" ") : undefined;
+}
+
+/** Returns all hits or, if nothing is near, as many as are enough to see it. */
+export function worthShowing<Hit extends RecallHit>(hits: readonly Hit[]): readonly Hit[] {
+  return (hits[0]?.confidence ?? 1) < CONFIDENCE_MIN ? hits.slice(0, DOUBTED_MAX) : hits;
 }
 
 function nothingNear(unknownWords: readonly string[]): string {

@@ -9,6 +9,8 @@ import type { TokenCounter } from "../../core/tokens.ts";
 import type { Expansion } from "../../recall/expand.ts";
 import type { RecallHit } from "../../recall/hits.ts";
 import type { RecallOptions } from "../../recall/recall.ts";
+import type { Store } from "../store.ts";
+import { type AnswerSession, answerOf } from "./answer.ts";
 import { noteOnHits } from "./recall-notes.ts";
 
 /** If a page has several messages, each may take this share of it. */
@@ -122,27 +124,36 @@ export const PIECE = z.object({
   nextFrom: z.exactOptional(z.int()).check(z.describe("The from of the next piece; left out at the end")),
 });
 
-/** Writes the best hits that fit: `<hits>` with a `<hit>` for each, and a pointer to the others. */
+/**
+ * Writes the best hits that fit: `<hits>` with a `<session>` for the hits of each, and a pointer to the others. A hit that only asks what
+ * another answers is not repeated in the text.
+ *
+ * @param store  Knows the sessions of the hits, unless they are on the hub.
+ */
 export function hitsPage(
   hits: readonly RecallHit[],
-  titles: ReadonlyMap<string, string>,
+  store: Store | undefined,
   remainder: ListRemainder,
   budget: ResultBudget,
 ): ResultPage<HitItem> {
   const room = { ...budget, tokensMax: budget.tokensMax - FRAME_TOKENS };
+  const lines = new Map<number, string>();
+  const places = new Map(
+    answerOf(hits, store).flatMap((session) => session.hits.map((one) => [one.hit.messageId, { session, ...one }])),
+  );
   const itemOf = (hit: RecallHit): PageItem<HitItem> => {
-    const { messageId, sessionId, seq, role, root, text } = hit;
-    const shown = text.length <= HIT_CHARS_MAX ? text : hit.snippet;
+    const { messageId, seq, role, root, text } = hit;
+    const shown = role !== "tool" && text.length <= HIT_CHARS_MAX ? text : hit.snippet;
     const about = aboutMessage({ ...hit, id: messageId });
-    const name = titles.get(sessionId);
-    const title = name && titleShown(name);
-    const titled = title !== undefined && { title: visibleText(title) };
+    const place = places.get(messageId);
+    const title = place?.session.title && titleShown(place.session.title);
+    const titled = title && { title: visibleText(title) };
     // In this store, another message may have the id of a message on the hub.
     const id = isOnHub(hit) ? undefined : messageId;
-    const place = { id, session: sessionId, title, seq, role, time: about.time };
     const { supersededBy } = hit;
     const did = (hit.did ?? []).map(visibleText);
-    const attributes = { ...place, handle: root ?? undefined, superseded: hit.superseded && "true", supersededBy };
+    const marks = { superseded: hit.superseded && "true", supersededBy };
+    const attributes = { id, seq, role, time: about.time, handle: root ?? undefined, ...marks };
     const mark = {
       ...(hit.superseded && { superseded: true as const }),
       ...(supersededBy !== undefined && { supersededBy }),
@@ -150,25 +161,39 @@ export function hitsPage(
     return cutDown(room, (charsMax) => {
       const cut = cutAtGrapheme(shown, charsMax);
       const line = element("hit", attributes, escapeText([cut, ...did.map((one) => `→ ${one}`)].join("\n")));
+      lines.set(messageId, line);
       const acted = did.length > 0 && { did };
-      return {
-        line,
-        value: {
-          ...about,
-          ...titled,
-          root,
-          ...mark,
-          text: visibleText(cut),
-          ...acted,
-          whole: cut === text && !hit.cut,
-        },
-      };
+      const whole = cut === text && !hit.cut;
+      const value = { ...about, ...titled, root, ...mark, text: visibleText(cut), ...acted, whole };
+      // Together with hits of its session, it takes less.
+      return { line: place === undefined ? line : sessionElement({ ...place.session, hits: [place] }, lines), value };
     });
   };
   const note = noteOnHits(hits);
   const named = hits.some(isOnHub) ? "handle" : "id";
   const head = `${RECORD_NOTE} expand(${named}) gives what was said around one.${note === undefined ? "" : ` ${note}`}`;
-  return pageOf(hits, itemOf, remainder, budget, (lines) => element("hits", {}, `${head}\n${lines}\n`));
+  const page = pageOf(hits, itemOf, remainder, budget, () => "");
+  const sessions = answerOf(hits.slice(0, page.items.length), store);
+  const shown = [head, ...sessions.map((session) => sessionElement(session, lines))];
+  if (page.left > 0) shown.push(pointerTo(page.left, remainder));
+  return { ...page, text: element("hits", {}, `${shown.join("\n")}\n`) };
+}
+
+function sessionElement(
+  { sessionId, title, project, agent, hits }: AnswerSession,
+  lines: ReadonlyMap<number, string>,
+): string {
+  const about = {
+    id: sessionId,
+    title: title === null ? undefined : titleShown(title),
+    project: project ?? undefined,
+    agent: agent ?? undefined,
+  };
+  const content = hits.flatMap(({ hit, asked }) => [
+    ...(asked === null ? [] : [element("asked", {}, escapeText(asked))]),
+    lines.get(hit.messageId)!,
+  ]);
+  return element("session", about, `\n${content.join("\n")}\n`);
 }
 
 function isOnHub({ root }: RecallHit): boolean {
@@ -278,14 +303,13 @@ function aboutMessage({ id, sessionId, seq, role, name, createdAtMs }: About) {
 export function pageOf<S, T>(
   sources: readonly S[],
   itemOf: (source: S) => PageItem<T>,
-  { beyond, pointer }: ListRemainder,
+  remainder: ListRemainder,
   budget: ResultBudget,
   frame: (lines: string) => string,
 ): ResultPage<T> {
   const { tokensMax, tokenCounter } = budget;
-  const all = sources.length + beyond;
-  const pointerTo = (count: number): string => element("pointer", { messages: count }, escapeText(pointer(count)));
-  let tokens = FRAME_TOKENS + tokenCounter.count(pointerTo(all));
+  const all = sources.length + remainder.beyond;
+  let tokens = FRAME_TOKENS + tokenCounter.count(pointerTo(all, remainder));
   const shown: PageItem<T>[] = [];
   for (const source of sources) {
     const item = itemOf(source);
@@ -296,10 +320,14 @@ export function pageOf<S, T>(
   const lines = shown.map(({ line }) => line);
   const left = all - shown.length;
   return {
-    text: frame((left === 0 ? lines : [...lines, pointerTo(left)]).join("\n")),
+    text: frame((left === 0 ? lines : [...lines, pointerTo(left, remainder)]).join("\n")),
     items: shown.map(({ value }) => value),
     left,
   };
+}
+
+function pointerTo(count: number, { pointer }: ListRemainder): string {
+  return element("pointer", { messages: count }, escapeText(pointer(count)));
 }
 
 /** Makes an item with less and less text, until it fits or `CHARS_MIN` is reached. */

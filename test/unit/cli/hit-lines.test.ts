@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
-import { hitLines } from "../../../src/cli/commands/recall.ts";
+import { answerLines } from "../../../src/cli/commands/recall.ts";
 import { Terminal } from "../../../src/cli/screen/terminal.ts";
 import type { RecallHit } from "../../../src/index.ts";
+import type { AnswerSession } from "../../../src/session/aids/answer.ts";
 import { FakeStream, plainTerminal } from "../../support/fake-terminal.ts";
 
 const HIT: RecallHit = {
@@ -13,49 +14,52 @@ const HIT: RecallHit = {
   createdAtMs: 0,
   text: "The lock is advisory.",
   score: 1.25,
-  snippet: "The lock of test/**/*.ts is advisory.",
+  snippet: "The lock of `test/**/*.ts` is **advisory**\u001b[2J.",
   marks: [[4, 8]],
   root: null,
-  neighbors: [
-    { messageId: 7, seq: 6, role: "assistant", snippet: "A lock\u001b[2J, says `**kwargs`." },
-    { messageId: 9, seq: 8, role: "tool", name: "ls", snippet: "ok" },
-  ],
+  neighbors: [],
   copies: [],
 };
 
-test("a pipe gets the text as it is, without marks", () => {
-  const [head, ...lines] = [...hitLines(HIT, plainTerminal(), (id) => id, "The lock")];
-  expect(head).toMatch(/^user Ines {2}message:8 · 19(69|70)-\S+ \S+ · session s · The lock$/);
+function session(hits: Partial<RecallHit>[], asked: string | null = null): AnswerSession {
+  const about = { sessionId: "s", title: "The lock", project: "web", agent: "codex", atMs: 0 };
+  return { ...about, hits: hits.map((hit) => ({ hit: { ...HIT, ...hit }, asked, question: null })) };
+}
+
+test("a pipe gets the whole text, without marks, with the ids at the end", () => {
+  const [head, ...lines] = [...answerLines([session([{}, { messageId: 9 }], "Is it locked?")], plainTerminal())];
+  expect(head).toMatch(/^The lock · web · codex · 19(69|70)-\S+ · s$/);
   expect(lines).toEqual([
-    "  assistant: A lock␛[2J, says `**kwargs`.",
-    "The lock of test/**/*.ts is advisory.",
-    "  ls: ok",
-    "",
+    "  user: Is it locked?",
+    "  user Ines: The lock of test/**/*.ts is advisory␛[2J.  message:8",
+    "  user: Is it locked?",
+    "  user Ines: The lock of test/**/*.ts is advisory␛[2J.  message:9",
   ]);
 });
 
 test("marks become bold on a terminal with colors", () => {
   const stdout = new FakeStream({ isTTY: true });
   const terminal = new Terminal(stdout, new FakeStream(), {});
-  for (const line of hitLines(HIT, terminal)) terminal.print(line);
-  const lines = stdout.text.split("\n");
-  expect(lines[2]).toBe("The \u001b[1mlock\u001b[22m of test/**/*.ts is advisory.");
-  expect(lines[3]).toBe("\u001b[2m  ls: ok\u001b[22m");
+  for (const line of answerLines([session([{}])], terminal)) terminal.print(line);
+  expect(stdout.text.split("\n")[1]).toContain(": The \u001b[1mlock\u001b[22m of test/**/*.ts is advisory");
 });
 
-test("neighbors are cut to the width of the terminal", () => {
-  expect([...hitLines(HIT, plainTerminal(20))][1]).toBe("  assistant: A lock…");
+test("five sessions of two hits fit on a screen, and no line is too long", () => {
+  const long = { snippet: "a lock ".repeat(60).trim(), marks: [], did: ["npm test"] };
+  const ways = [long, { ...long, messageId: 123456, copies: [{ messageId: 1, sessionId: "t", seq: 1 }] }];
+  const sessions = [1, 2, 3, 4, 5].map(() => ({ ...session(ways), title: "a very long title ".repeat(9) }));
+  const lines = [...answerLines(sessions, plainTerminal(80))].join("\n").split("\n");
+  expect(lines.length).toBeLessThanOrEqual(22);
+  for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
+  expect(lines[2]).toMatch(/…\s+message:8$/);
+  expect(lines[3]).toMatch(/^ {2}user Ines: a lock .*…\s+message:123456 · 1 copy$/);
 });
 
-test("copies are counted and named, and the parts of a score add up to it", () => {
-  const copies = [1, 2, 3, 4, 5, 6].map((messageId) => ({ messageId, sessionId: "t", seq: messageId }));
+test("a replaced hit, a superseded one and the parts of a score are told", () => {
   const parts = { words: 0.5, neighborhood: 0.25, session: 0.4, speaker: 0.2, time: 0, vector: -0.1 };
-  const lines = [...hitLines({ ...HIT, neighbors: [], copies, parts }, plainTerminal())];
-  expect(lines.slice(2)).toEqual([
-    "6 copies: message:1 in t, message:2 in t, message:3 in t, message:4 in t, message:5 in t, …",
-    "score 1.250 = 0.500 words + 0.250 neighborhood + 0.400 session + 0.200 speaker + 0.000 time - 0.100 vector",
-    "",
-  ]);
-  const one = [...hitLines({ ...HIT, neighbors: [], copies: copies.slice(0, 1) }, plainTerminal())];
-  expect(one[2]).toBe("1 copy: message:1 in t");
+  const lines = [...answerLines([session([{ superseded: true, supersededBy: 3, parts }])], plainTerminal())];
+  expect(lines[1]).toMatch(/message:8 · superseded · replaced by message:3$/);
+  expect(lines[2]).toBe(
+    "  score 1.250 = 0.500 words + 0.250 neighborhood + 0.400 session + 0.200 speaker + 0.000 time - 0.100 vector",
+  );
 });

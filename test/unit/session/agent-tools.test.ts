@@ -36,7 +36,8 @@ describe("a call", () => {
     const { run } = agentTools(harbor());
     const found = await run("recall", '{"query":"green lamp"}');
     expect(found).toMatchObject({ isError: false });
-    expect(found.content).toContain('<hit id="1" session="lights" title="Lights"');
+    expect(found.content).toContain('<session id="lights" title="Lights"');
+    expect(found.content).toContain('<hit id="1" seq=');
     expect((await run("expand", { target: "message:1" })).content).toContain("The lamp of the lighthouse is green.");
     expect((await run("context", { sessionId: "lig" })).content).toMatch(/^<context session="lights"/);
   });

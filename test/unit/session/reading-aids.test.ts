@@ -35,7 +35,7 @@ test("a long name is cut between two characters", async () => {
   store.session("s", { title: `${"a".repeat(59)}🎉` }).append(user("Mend the lamp."));
   const rest = { beyond: 0, pointer: () => "" };
   const budget = { tokensMax: 1_000, tokenCounter: estimatingTokenCounter };
-  const page = hitsPage(await store.recall("lamp"), sessionNames(store, ["s"]), rest, budget);
+  const page = hitsPage(await store.recall("lamp"), store, rest, budget);
   expect(page.items[0]!.title).toBe("a".repeat(59));
 });
 
@@ -62,7 +62,7 @@ test("a hit tells what its calls ran and changed, also if its agent writes them 
   });
   for (const said of ["make tests", "Or not."]) expect(did[`${words} ${said}`]).toBeUndefined();
   const rest = { beyond: 0, pointer: () => "" };
-  const page = hitsPage(hits, new Map(), rest, { tokensMax: 2_000, tokenCounter: estimatingTokenCounter });
+  const page = hitsPage(hits, store, rest, { tokensMax: 2_000, tokenCounter: estimatingTokenCounter });
   expect(page.text).toContain(`${words}\n→ mise run test:harbor</hit>`);
   expect(page.items.find(({ text }) => text === words)).toMatchObject({ did: ["mise run test:harbor"] });
 });

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { MessageInput, Store } from "../../../src/index.ts";
 import { internalsOf } from "../../../src/session/opened-store.ts";
+import type { SearchHit } from "../../../src/view/api.ts";
 import { KEY_HEADER } from "../../../src/view/key-header.ts";
 import { acts, edits, fails, runs } from "../../support/acts.ts";
 import { slow } from "../../support/effort.ts";
@@ -113,18 +114,29 @@ test("search finds what is typed, says where, and explains its scores", async ()
   bake(store, "s", 5);
   store.session("t").append(user("The thermometer of the mill."));
   const view = await ServedView.entered(store);
-  const { hits, more } = await view.get("/api/search", { q: "thermometer oven 3", explain: 1, limit: 3 });
-  expect([hits.length, more]).toEqual([3, true]);
-  expect(hits[0]).toMatchObject({ sessionId: "s", sessionTitle: "Bread s", project: "bakery" });
-  const { snippet, marks } = hits[0]!;
-  expect(marks.map(([from, to]) => snippet.slice(from, to))).toContain("thermometer");
-  expect(hits[0]!.parts).toMatchObject({ words: expect.any(Number) });
+  const { sessions, more } = await view.get("/api/search", { q: "thermometer oven 3", explain: 1, limit: 3 });
+  expect([sessions.flatMap(({ hits }) => hits).length, more]).toEqual([3, true]);
+  expect(sessions[0]).toMatchObject({ sessionId: "s", title: "Bread s", project: "bakery" });
+  const [{ spans, parts }] = sessions[0]!.hits as [SearchHit];
+  expect(spans.filter(({ isMatch }) => isMatch).map(({ text }) => text)).toContain("thermometer");
+  expect(parts).toMatchObject({ words: expect.any(Number) });
   const only = await view.get("/api/search", { q: "thermometer", session: "t", limit: 1 });
-  expect([only.hits.length, only.more]).toEqual([1, false]);
-  expect((await view.get("/api/search", { q: "thermometer", source: "codex" })).hits).toEqual([]);
-  expect((await view.get("/api/search", { q: "" })).hits).toEqual([]);
-  const typo = await view.get("/api/search", { q: "thermometr" });
-  expect(typo.corrections).toMatchObject([{ typed: "thermometr", meant: expect.stringMatching(/^thermometer/i) }]);
+  expect([only.sessions.length, only.more]).toEqual([1, false]);
+  expect((await view.get("/api/search", { q: "thermometer", source: "codex" })).sessions).toEqual([]);
+  expect((await view.get("/api/search", { q: "" })).sessions).toEqual([]);
+  expect((await view.get("/api/search", { q: "thermometr" })).note).toMatch(/^Did you mean thermometer/i);
+});
+
+test("search shows three hits if nothing is near, and says so, except within a session", async () => {
+  const store = temporaryStore();
+  bake(store, "s", 9);
+  const view = await ServedView.entered(store);
+  const query = { q: "kubernetes ingress controller thermometer annotations" };
+  const { sessions, more, note } = await view.get("/api/search", query);
+  expect([sessions.flatMap(({ hits }) => hits).length, more]).toEqual([3, false]);
+  expect(note).toContain("probably about something else");
+  const within = await view.get("/api/search", { ...query, session: "s" });
+  expect(within.sessions.flatMap(({ hits }) => hits).length).toBeGreaterThan(3);
 });
 
 test("messages come in pages, with long strings cut and every part to be had whole", async () => {

@@ -1,9 +1,10 @@
-import { Fragment } from "preact";
+import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import type { SearchHit, SearchRequest } from "../../api.ts";
+import type { Span } from "../../../core/inline-markdown.ts";
+import type { SearchHit, SearchRequest, SearchSession } from "../../api.ts";
 import { useGet } from "../client.ts";
-import { count, dateTime, sessionTitle, visible } from "../format.ts";
-import { about, projectName } from "../live.ts";
+import { count, dateTime, sessionTitle, shortDay, visible } from "../format.ts";
+import { about } from "../live.ts";
 import { Data } from "../parts/data.tsx";
 import { Empty, Failure } from "../parts/states.tsx";
 import { change, href, params } from "../router.ts";
@@ -42,6 +43,7 @@ export function SearchView() {
     { delayMs: 40 },
   );
   const { sources, roles } = about.value!;
+  const hits = data?.sessions.flatMap((one) => one.hits) ?? [];
   const toFirst = (event: KeyboardEvent) => {
     if (event.key !== "ArrowDown" && event.key !== "Enter") return;
     const first = document.querySelector<HTMLElement>("main [data-row]");
@@ -113,16 +115,19 @@ export function SearchView() {
       ) : data === undefined ? null : (
         <>
           <p class="muted small" role="status">
-            {data.hits.length === 0
+            {data.sessions.length === 0
               ? "Nothing found"
-              : `${count(data.hits.length, "message")}${data.more ? ", the best of more," : ""}`}{" "}
+              : `${count(hits.length, "message")}${data.more ? ", the best of more," : ""}`}{" "}
             in {Math.max(1, Math.round(data.tookMs))} ms
-            {data.corrections.map(({ typed, meant }) => `; no message has “${typed}”, so “${meant}” was searched`)}
-            {data.phrasesMissing && "; the phrase occurs nowhere, so its words were searched"}
           </p>
+          {data.note !== null && <p class="search-note">{visible(data.note)}</p>}
           <ol class="hits">
-            {data.hits.map((hit) => (
-              <Hit key={hit.messageId} hit={hit} best={data.hits[0]!.score} />
+            {data.sessions.map((one) => (
+              <SessionHits
+                key={one.hits[0]!.messageId}
+                session={one}
+                best={Math.max(...hits.map(({ score }) => score))}
+              />
             ))}
           </ol>
         </>
@@ -131,55 +136,57 @@ export function SearchView() {
   );
 }
 
-function Hit({ hit, best }: { hit: SearchHit; best: number }) {
-  const title = sessionTitle({ title: hit.sessionTitle, id: hit.sessionId });
+function SessionHits({ session, best }: { session: SearchSession; best: number }) {
+  const { sessionId, title, project, agent, atMs, hits } = session;
   return (
-    <li class="hit">
-      <a class="row" data-row href={href({ view: "session", session: hit.sessionId, seq: hit.seq, q: params.value.q })}>
-        <span class="hit-head">
-          <span class={`role role-${hit.role}`}>{hit.role}</span>
-          <span class="row-title" dir="auto">
-            {title}
-          </span>
-          <span class="row-facts">
-            <span class="fact-wide">{visible(projectName(hit.project ?? ""))}</span>
-            <span>message {hit.seq}</span>
-            <span>{dateTime(hit.createdAtMs)}</span>
-          </span>
+    <li class="session-hits">
+      <p class="hit-head">
+        <span class="row-title" dir="auto">
+          {sessionTitle({ title, id: sessionId })}
         </span>
-        {hit.neighbors
-          .filter(({ seq }) => seq < hit.seq)
-          .map((neighbor) => (
-            <NeighborLine key={neighbor.seq} neighbor={neighbor} />
-          ))}
-        <span class="snippet" dir="auto">
-          <Marked {...hit} />
+        <span class="row-facts">
+          {project !== null && <span class="fact-wide">{visible(project)}</span>}
+          {agent !== null && <span>{visible(agent)}</span>}
+          <span>{shortDay(atMs)}</span>
         </span>
-        {hit.neighbors
-          .filter(({ seq }) => seq > hit.seq)
-          .map((neighbor) => (
-            <NeighborLine key={neighbor.seq} neighbor={neighbor} />
-          ))}
-        {hit.supersededBy !== undefined && (
-          <span class="muted small">A newer message above says something else of the same.</span>
-        )}
-        {hit.copies.length > 0 && (
-          <span class="muted small">
-            and {count(hit.copies.length, "message that says", "messages that say")} nearly the same
-          </span>
-        )}
-      </a>
-      {hit.parts && <Parts parts={hit.parts} score={hit.score} best={best} />}
+      </p>
+      {hits.map((hit) => (
+        <Hit key={hit.messageId} hit={hit} session={sessionId} best={best} />
+      ))}
     </li>
   );
 }
 
-function NeighborLine({ neighbor: { name, role, snippet } }: { neighbor: SearchHit["neighbors"][number] }) {
+function Hit({ hit, session, best }: { hit: SearchHit; session: string; best: number }) {
+  const { seq, role, name, createdAtMs, asked, spans, supersededBy, copyCount, parts, score } = hit;
   return (
-    <span class="neighbor muted small" dir="auto">
-      {visible(name ?? role)}: {visible(snippet)}
-    </span>
+    <div class="hit">
+      <a class="row" data-row href={href({ view: "session", session, seq, q: params.value.q })}>
+        {asked !== null && (
+          <span class="asked muted small" dir="auto">
+            user: {visible(asked)}
+          </span>
+        )}
+        <span class="snippet" dir="auto">
+          <span class={`role role-${role}`}>{visible(name ?? role)}</span>{" "}
+          {spans.map((span, index) => (
+            <SpanText key={index} {...span} />
+          ))}
+        </span>
+        <span class="muted small">
+          message {seq} · {dateTime(createdAtMs)}
+          {supersededBy !== undefined && " · A newer message above says something else of the same."}
+          {copyCount > 0 && ` · ${count(copyCount, "message that says", "messages that say")} nearly the same`}
+        </span>
+      </a>
+      {parts && <Parts parts={parts} score={score} best={best} />}
+    </div>
   );
+}
+
+function SpanText({ text, style, isMatch }: Span): ComponentChildren {
+  const shown = isMatch ? <mark>{visible(text)}</mark> : visible(text);
+  return style === "code" ? <code>{shown}</code> : style === "strong" ? <strong>{shown}</strong> : shown;
 }
 
 function Parts({ parts, score, best }: { parts: NonNullable<SearchHit["parts"]>; score: number; best: number }) {
@@ -208,20 +215,5 @@ function Parts({ parts, score, best }: { parts: NonNullable<SearchHit["parts"]>;
         );
       })}
     </dl>
-  );
-}
-
-function Marked({ snippet, marks }: Pick<SearchHit, "snippet" | "marks">) {
-  const end = marks.at(-1)?.[1] ?? 0;
-  return (
-    <>
-      {marks.map(([from, to], index) => (
-        <Fragment key={from}>
-          {visible(snippet.slice(marks[index - 1]?.[1] ?? 0, from))}
-          <mark>{visible(snippet.slice(from, to))}</mark>
-        </Fragment>
-      ))}
-      {visible(snippet.slice(end))}
-    </>
   );
 }

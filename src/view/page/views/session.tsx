@@ -286,7 +286,7 @@ function Messages({ answer, outline }: { answer: SessionAnswer; outline: Outline
 
 /** Returns where the hits of a search in one session are, in the session's order. */
 function seqsOf(answer: SearchAnswer | undefined): number[] {
-  return (answer?.hits ?? []).map(({ seq }) => seq).sort((left, right) => left - right);
+  return (answer?.sessions ?? []).flatMap(({ hits }) => hits.map(({ seq }) => seq)).sort((left, right) => left - right);
 }
 
 function placeOf(hits: readonly number[], more: boolean, seq: number): string {
