@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { dropUsage, type MessageEntry, usageIn } from "./entry.ts";
+import { QUIET_MS } from "./files.ts";
 import type { ImportEvent, ImportedSession } from "./importer.ts";
 import { injected, markedParts } from "./injected.ts";
 import { checkedEvent, notYet } from "./message-event.ts";
@@ -41,6 +42,7 @@ export class Branch {
   /** The message that tells the usage of the newest reply. */
   #usage: MessageEntry | undefined;
   readonly #openIds = new Set<string>();
+  #latestMs = Number.POSITIVE_INFINITY;
   #announced: ImportedSession | undefined;
   #newestId: string | undefined;
   #isTitleEmitted = false;
@@ -72,6 +74,7 @@ export class Branch {
   add(entry: MessageEntry): string {
     const { message } = entry;
     message.id = this.#unused(message.id);
+    this.#rest(message.createdAt);
     if (message.role === "assistant") {
       this.#isPrompted = true;
       return this.#addReply(entry).message.id;
@@ -83,6 +86,20 @@ export class Branch {
     for (const part of message.parts) if (part.type === "tool_result") this.#openIds.delete(part.toolCallId);
     this.#held.push(entry);
     return message.id;
+  }
+
+  /**
+   * If nothing was written for long while calls waited for their results, an import may have read all of these calls. They keep the
+   * order in which it got them.
+   */
+  #rest(time: MessageEntry["message"]["createdAt"]): void {
+    if (typeof time !== "number") return;
+    const isInCalls = this.#openIds.size > 0 && this.#thought === undefined;
+    if (isInCalls && time - this.#latestMs > QUIET_MS && !this.#held.some(({ hold }) => hold !== undefined)) {
+      this.#openIds.clear();
+      this.#emitFinal();
+    }
+    this.#latestMs = time;
   }
 
   drop(entry: MessageEntry): void {

@@ -231,7 +231,11 @@ async function isFolder(path: string): Promise<boolean> {
  *
  * @throws {StoreError} `FILE_NOT_FOUND`, `IMPORT_UNREADABLE`.
  */
-export async function* chunksOf(path: string, limits?: FileLimits): AsyncGenerator<Uint8Array> {
+export function chunksOf(path: string, limits?: FileLimits): AsyncIterable<Uint8Array> {
+  return { [Symbol.asyncIterator]: () => readChunks(path, limits) };
+}
+
+async function* readChunks(path: string, limits: FileLimits | undefined): AsyncGenerator<Uint8Array> {
   const flags = constants.O_RDONLY | constants.O_NONBLOCK | (limits === undefined ? 0 : constants.O_NOFOLLOW);
   const failed = (error: unknown): never => {
     throw unreadable(path, error);

@@ -48,7 +48,7 @@ import { zed } from "./zed/importer.ts";
 import { unpacked } from "./zstd.ts";
 
 /** Must grow with each change that makes an importer read an old file differently. */
-export const READING_VERSION = 14;
+export const READING_VERSION = 15;
 
 /** Bytes of a file that detection looks at: first few, then more. A first line may hold screenshots. */
 const HEAD_BYTES = [256 * 1024, 8 * 1024 * 1024, 64 * 1024 * 1024, LINE_BYTES_MAX];
@@ -131,10 +131,16 @@ export interface OpenedImport {
 /**
  * Starts to read a file. If `format` is `auto`, the content of the file decides how it is read.
  *
+ * @param through  What the bytes go through on their way to the importer.
  * @throws {StoreError} `OPTION_INVALID` for an unknown format; `IMPORT_UNREADABLE` if `auto` finds none; and whatever the file's
  *   chunks throw. `events` throws `IMPORT_UNREADABLE` for a binary file.
  */
-export async function openImport(given: ImportFile, format = "auto", importers = IMPORTERS): Promise<OpenedImport> {
+export async function openImport(
+  given: ImportFile,
+  format = "auto",
+  importers = IMPORTERS,
+  through: (chunks: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array> = (chunks) => chunks,
+): Promise<OpenedImport> {
   const known = importers.map(({ name }) => name);
   if (format !== "auto" && !known.includes(format)) {
     const expected = ["auto", ...known].join(", ");
@@ -156,7 +162,10 @@ export async function openImport(given: ImportFile, format = "auto", importers =
       await close();
       throw error;
     });
-    if (importer !== undefined) return { format: importer.name, events: understood(importer, file) };
+    if (importer !== undefined) {
+      file.chunks = through(chunks);
+      return { format: importer.name, events: understood(importer, file) };
+    }
     isBlank = text.trim() === "";
     isArchive = head.subarray(0, ZIP_MARK.length).equals(ZIP_MARK);
     if (head.length === byteCount && (byteCount < SHORT_HEAD_BYTES || hasFewLines(head))) continue;

@@ -2,10 +2,12 @@ import { on } from "node:events";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { StoreError } from "../core/errors.ts";
-import type { Importer, ImportFile } from "../importers/importer.ts";
+import type { Importer } from "../importers/importer.ts";
 import { IMPORTERS, openImport } from "../importers/registry.ts";
+import type { KnownPart } from "../session/moving/intake.ts";
 import { inputOf, type PreparedMessage, revived } from "../session/prepared.ts";
 import type { ReadReply, ReadRequest, ThreadEvent } from "./import-thread.ts";
+import { type FileToRead, type KnownMessages, PartChanged, PartReading } from "./known-part.ts";
 import { type RedactedEvent, Redactor } from "./redaction/redact.ts";
 
 /** The thread's module, as source or built. */
@@ -20,12 +22,15 @@ const FILES_AHEAD = 8;
 /** The limit of the thread's heap for new objects. A quarter of it would save 20 MB, and take 5 % more time. */
 const YOUNG_MB_MAX = 32;
 
+const LAST_REPLIES: ReadonlySet<ReadReply["kind"]> = new Set(["end", "changed", "failed"]);
+
 /** How long a thread waits for another file before it ends, in milliseconds. */
 const IDLE_MS_MAX = 2_000;
 
 /** An event of a file. A message from a thread comes with its row for the store. */
 export type ReadEvent =
   | Exclude<RedactedEvent, { kind: "message" }>
+  | KnownMessages
   | (Extract<RedactedEvent, { kind: "message" }> & { prepared?: PreparedMessage | undefined });
 
 export interface ReadOptions {
@@ -35,6 +40,8 @@ export interface ReadOptions {
   takesPrepared: boolean;
   keepSecrets: boolean;
   onFormat: (format: string | undefined) => void;
+  /** Called before each `paused` and at the end, with what was read so far. */
+  onPart: (part: KnownPart | undefined) => void;
 }
 
 /**
@@ -49,43 +56,48 @@ export class ImportReader {
   #isBroken = false;
   #idleTimer: NodeJS.Timeout | undefined;
   /** The files that will be read next, and where each is. */
-  #expected: readonly ImportFile[] = [];
+  #expected: readonly FileToRead[] = [];
   readonly #places = new Map<string, number>();
   #areWorthThread = false;
 
   /** Takes note of the files that will be read next, in this order. Some of them may be left out after all. */
-  expect(files: readonly ImportFile[]): void {
+  expect(files: readonly FileToRead[]): void {
     this.#expected = files;
     this.#places.clear();
     for (const [index, { path }] of files.entries()) this.#places.set(path, index);
     this.#areWorthThread = files.reduce((sum, { byteLength = 0 }) => sum + byteLength, 0) >= THREAD_BYTES_MIN;
   }
 
-  /** Yields the events of a file in order. @throws {StoreError} like `openImport` and its events. */
-  async *read(file: ImportFile, options: ReadOptions): AsyncGenerator<ReadEvent> {
+  /** Yields the events of a file in order. @throws {StoreError} like `openImport` and its events. @throws {PartChanged} */
+  async *read(file: FileToRead, options: ReadOptions): AsyncGenerator<ReadEvent> {
     let yieldedCount = 0;
     if (this.#isWorthThread(file, options)) {
       const isComplete = yield* this.#readInThread(file, options, () => yieldedCount++);
       if (isComplete) return;
       this.#isBroken = true;
     }
-    const { format, events } = await openImport(file, options.format, options.importers);
+    const part = new PartReading(file.known);
+    const { format, events } = await openImport(file, options.format, options.importers, (chunks) =>
+      part.through(chunks),
+    );
     options.onFormat(format);
     const redactor = new Redactor(options);
-    for await (const event of events) {
+    for await (const event of part.withKnown(events)) {
+      if (event.kind === "paused") options.onPart(part.part);
       if (yieldedCount > 0) yieldedCount -= 1;
-      else yield redactor.event(event);
+      else yield event.kind === "known" ? event : redactor.event(event);
     }
+    options.onPart(part.part);
   }
 
-  #isWorthThread({ path, byteLength = 0 }: ImportFile, { takesPrepared, importers }: ReadOptions): boolean {
+  #isWorthThread({ path, byteLength = 0 }: FileToRead, { takesPrepared, importers }: ReadOptions): boolean {
     if (!takesPrepared || this.#isBroken || byteLength === 0 || importers !== IMPORTERS) return false;
     return byteLength >= THREAD_BYTES_MIN || (this.#areWorthThread && this.#places.has(path));
   }
 
   /** @returns false if the thread died before the end of the file. */
   async *#readInThread(
-    file: ImportFile,
+    file: FileToRead,
     options: ReadOptions,
     onEvent: () => void,
   ): AsyncGenerator<ReadEvent, boolean> {
@@ -111,7 +123,11 @@ export class ImportReader {
           case "end":
             isDone = true;
             for (const [id, fingerprint] of reply.fingerprints ?? []) file.fingerprints?.set(id, fingerprint);
+            options.onPart(reply.part);
             return true;
+          case "changed":
+            isDone = true;
+            throw new PartChanged();
           case "failed":
             isDone = true;
             throw new StoreError(reply.code, reply.details);
@@ -129,7 +145,7 @@ export class ImportReader {
     }
   }
 
-  #filesAfter({ path }: ImportFile, options: ReadOptions): ImportFile[] {
+  #filesAfter({ path }: FileToRead, options: ReadOptions): FileToRead[] {
     const place = this.#places.get(path);
     if (place === undefined) return [];
     const next = this.#expected.slice(place + 1, place + 1 + FILES_AHEAD);
@@ -163,7 +179,7 @@ class ReadingThread {
   readonly worker = new Worker(THREAD, { resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB_MAX } });
   readonly #replies: AsyncIterator<[ReadReply]>;
   /** The oldest is the one to which the next reply belongs. */
-  readonly #posted: ImportFile[] = [];
+  readonly #posted: FileToRead[] = [];
 
   constructor(signal: AbortSignal | undefined) {
     const options = { close: ["messageerror", "exit"], ...(signal !== undefined && { signal }) };
@@ -171,7 +187,7 @@ class ReadingThread {
   }
 
   /** Gives a file to the thread, unless it was given before. */
-  post(file: ImportFile, { format, keepSecrets }: ReadOptions): void {
+  post(file: FileToRead, { format, keepSecrets }: ReadOptions): void {
     if (this.#posted.some((posted) => isSame(posted, file))) return;
     const { chunks: _, signal: __, ...facts } = file;
     this.worker.postMessage({ file: facts, format, keepSecrets } satisfies ReadRequest);
@@ -179,7 +195,7 @@ class ReadingThread {
   }
 
   /** Passes over what was read ahead in vain, so that the next reply is the first of this file. */
-  async goTo(file: ImportFile, options: ReadOptions): Promise<void> {
+  async goTo(file: FileToRead, options: ReadOptions): Promise<void> {
     this.post(file, options);
     while (!isSame(this.#posted[0]!, file)) {
       const reply = await this.next();
@@ -199,7 +215,7 @@ class ReadingThread {
       const { value, done } = await this.#replies.next();
       if (done === true) return undefined;
       const [reply] = value;
-      if (reply.kind === "end" || reply.kind === "failed") this.#posted.shift();
+      if (LAST_REPLIES.has(reply.kind)) this.#posted.shift();
       return reply;
     } catch {
       return undefined; // the thread threw an error, or the signal was aborted
@@ -208,8 +224,9 @@ class ReadingThread {
 }
 
 /** Returns false if the file was written between the two looks at it. */
-function isSame(one: ImportFile, other: ImportFile): boolean {
-  return one.path === other.path && one.byteLength === other.byteLength && one.isFinished === other.isFinished;
+function isSame(one: FileToRead, other: FileToRead): boolean {
+  const isUnwritten = one.byteLength === other.byteLength && one.isFinished === other.isFinished;
+  return one.path === other.path && isUnwritten && one.known?.digest === other.known?.digest;
 }
 
 function revivedEvent(event: ThreadEvent): ReadEvent {

@@ -6,9 +6,10 @@ import { type Message, parseMessage } from "../core/message.ts";
 import { baseNameOf, projectAt } from "../core/project.ts";
 import { OPENING_MESSAGES, OPENING_MESSAGES_MIN } from "../core/remembered.ts";
 import type { TranscriptPoint } from "../core/transcript-point.ts";
-import type { ImportedSession, Importer, ImportFile } from "../importers/importer.ts";
+import type { ImportedSession, Importer } from "../importers/importer.ts";
 import { cleanName, titleOf } from "../importers/names.ts";
 import { IMPORTERS } from "../importers/registry.ts";
+import type { KnownPart } from "../session/moving/intake.ts";
 import type { OpenedSession } from "../session/opened-session.ts";
 import { internalsOf, type OpenedStore } from "../session/opened-store.ts";
 import { inputOf } from "../session/prepared.ts";
@@ -17,6 +18,7 @@ import type { Exclusions, Store } from "../session/store.ts";
 import { ExclusionRules } from "./exclusions.ts";
 import { ImportPace } from "./import-pace.ts";
 import { ImportReader, type ReadEvent } from "./import-reader.ts";
+import { type FileToRead, folderOf, type KnownMessages, PartChanged } from "./known-part.ts";
 import { partingOf } from "./parting.ts";
 import { haveSameContent, incomingOf, noteOpening, type PendingMessage, withoutSecrets } from "./pending-message.ts";
 import type { Replaced } from "./redaction/redact.ts";
@@ -131,6 +133,7 @@ export class ImportRun {
   readonly sessionIds = new Set<string>();
   /** Sessions whose parents are in files that come later, if at all. A key is the source and the parent's external id. */
   readonly #awaited = new Map<string, { origin: ImportedSession; path: string }[]>();
+  readonly #parts = new Map<string, KnownPart>();
 
   constructor(store: Store, options: ImportRunOptions = {}) {
     this.#store = internalsOf(store);
@@ -138,7 +141,7 @@ export class ImportRun {
   }
 
   /** Takes note of the files that will be read next, in this order. Some of them may be left out after all. */
-  expect(files: readonly ImportFile[]): void {
+  expect(files: readonly FileToRead[]): void {
     const exclusions = this.#exclusions();
     this.#reader.expect(files.filter(({ path }) => !exclusions.hasPath(path)));
   }
@@ -153,13 +156,30 @@ export class ImportRun {
     return new ExclusionRules(this.#store.exclusions(), this.#options.exclude ?? {});
   }
 
+  /** Returns, once, the part of a file of which a later import need not look at the messages. */
+  takePart(path: string): KnownPart | undefined {
+    const part = this.#parts.get(path);
+    this.#parts.delete(path);
+    return part;
+  }
+
   /**
    * Adds what is new in a file. A file that cannot be read is reported, not thrown.
    *
    * @throws {StoreError} errors that concern every file, like `importFiles`; or the signal's reason. Everything read before is in
    *   the store.
+   * @throws {PartChanged} if the file is followed and does not begin with its known part.
    */
-  async read(file: ImportFile): Promise<FileReport> {
+  async read(file: FileToRead): Promise<FileReport> {
+    try {
+      return await this.#read(file);
+    } catch (error) {
+      if (!(error instanceof PartChanged) || file.byteLength === undefined) throw error;
+      return this.#read({ ...file, known: undefined });
+    }
+  }
+
+  async #read(file: FileToRead): Promise<FileReport> {
     const { onProgress, mayLackVectors, signal } = this.#options;
     const counts = { newCount: 0, knownCount: 0, forgottenCount: 0, excludedCount: 0, valueCount: 0 };
     const { path } = file;
@@ -180,6 +200,9 @@ export class ImportRun {
     let pendingCount = 0;
     let hasItems = false;
     let warningCount = 0;
+    let messageCount = 0;
+    let hasOnlyMessages = true;
+    let part: KnownPart | undefined;
     const flush = async ({ isEnd = false, isFork = false, mayWait = false } = {}): Promise<void> => {
       signal?.throwIfAborted();
       const newCountBefore = report.newCount;
@@ -203,7 +226,20 @@ export class ImportRun {
       }
       heads = [];
     };
-    for await (const event of this.#eventsOf(file, report)) {
+    const notePart = (): void => {
+      const isInStore = report.newCount + report.knownCount === messageCount && report.error === null;
+      const isAsNamed = [...open].every(
+        ([name, { origin, stays }]) => origin.externalId === name && stays.first.size === 0,
+      );
+      if (part !== undefined && hasOnlyMessages && isInStore && isAsNamed) this.#parts.set(path, part);
+      else this.#parts.delete(path);
+    };
+    const onPart = (read: KnownPart | undefined): void => {
+      part = this.#isFollowable(report) ? read : undefined;
+    };
+    for await (const event of this.#eventsOf(file, report, onPart)) {
+      if (event.kind === "message") messageCount += 1;
+      else if (event.kind === "restored" || event.kind === "entry" || event.kind === "item") hasOnlyMessages = false;
       if (event.kind === "warning") {
         if (++warningCount <= WARNINGS_MAX) report.warnings.push({ line: event.line, reason: event.reason });
       } else if (event.kind === "head") {
@@ -217,6 +253,11 @@ export class ImportRun {
         endPaths();
         // After a pause, messages may come again although the file was not rewritten.
         for (const one of open.values()) one.firstNew = undefined;
+        notePart();
+      } else if (event.kind === "known") {
+        passOver(event, open.get(event.session));
+        messageCount += event.ids.length;
+        report.knownCount += event.ids.length;
       } else if (event.kind === "title") {
         const one = open.get(event.session)?.target;
         if (one?.stays.hasExcluded) continue;
@@ -252,6 +293,7 @@ export class ImportRun {
     }
     await flush({ isEnd: true });
     endPaths();
+    notePart();
     for (const { session } of open.values()) session?.release();
     return report;
   }
@@ -277,8 +319,8 @@ export class ImportRun {
   /** Returns the import of the session to which a message belongs by its folder; undefined if the message is left out. */
   #placeOf({ message }: MessageEvent, whole: OpenImport, open: Map<string, OpenImport>): OpenImport | undefined {
     const { stays, origin } = whole.target;
-    const folder = message.metadata?.cwd;
-    if (typeof folder === "string" && message.role !== "tool") {
+    const folder = folderOf({ message });
+    if (folder !== undefined) {
       const name = stays.nameOf(folder, message.id);
       if (name === EXCLUDED) whole.newest = undefined;
       else if (name === "") whole.newest = whole;
@@ -399,7 +441,11 @@ export class ImportRun {
     if (isForgotten) report.forgottenCount += count;
   }
 
-  async *#eventsOf(file: ImportFile, report: FileReport): AsyncGenerator<ReadEvent> {
+  async *#eventsOf(
+    file: FileToRead,
+    report: FileReport,
+    onPart: (part: KnownPart | undefined) => void,
+  ): AsyncGenerator<ReadEvent> {
     const { format = "auto", importers = IMPORTERS, keepSecrets = false, signal } = this.#options;
     try {
       const events = this.#reader.read(
@@ -412,6 +458,7 @@ export class ImportRun {
           onFormat: (found) => {
             report.format = found ?? null;
           },
+          onPart,
         },
       );
       for await (const event of events) {
@@ -421,7 +468,7 @@ export class ImportRun {
     } catch (error) {
       // An unknown format is the caller's mistake. Everything else concerns this file, even a bug in an importer.
       signal?.throwIfAborted();
-      if (StoreError.is(error, "OPTION_INVALID")) throw error;
+      if (StoreError.is(error, "OPTION_INVALID") || error instanceof PartChanged) throw error;
       const known = StoreError.is(error)
         ? error
         : new StoreError("IMPORT_UNREADABLE", { path: file.path, reason: String(error) });
@@ -651,6 +698,14 @@ function newImport(
   one.target = target ?? one;
   one.newest = one;
   return one;
+}
+
+/** @throws {PartChanged} if messages that are in the store belong elsewhere now. */
+function passOver({ folder, ids }: KnownMessages, open: OpenImport | undefined): void {
+  if (open === undefined || (folder !== undefined && open.target.stays.nameOf(folder, ids[0]!) !== "")) {
+    throw new PartChanged();
+  }
+  for (const id of ids) open.path.add(id);
 }
 
 function pointOf(path: TranscriptPath, before: Iterable<string>, isEnd: boolean): TranscriptPoint {

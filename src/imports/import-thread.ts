@@ -2,28 +2,31 @@ import { parentPort } from "node:worker_threads";
 import { type ErrorCode, type ErrorDetails, StoreError } from "../core/errors.ts";
 import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
 import { chunksOf } from "../importers/files.ts";
-import type { ImportFile } from "../importers/importer.ts";
 import { parsedOf } from "../importers/message-event.ts";
 import { openImport } from "../importers/registry.ts";
+import type { KnownPart } from "../session/moving/intake.ts";
 import { type PostedMessage, posted, prepareApart } from "../session/prepared.ts";
+import { type FileToRead, type KnownMessages, PartChanged, PartReading } from "./known-part.ts";
 import { type RedactedEvent, Redactor, type Replaced } from "./redaction/redact.ts";
 
 /** A file to read. The thread opens it, because a message between threads cannot hold the iterable `chunks`. */
 export interface ReadRequest {
-  file: Omit<ImportFile, "chunks" | "signal">;
+  file: Omit<FileToRead, "chunks" | "signal">;
   format: string;
   keepSecrets: boolean;
 }
 
 export type ThreadEvent =
   | Exclude<RedactedEvent, { kind: "message" }>
+  | KnownMessages
   | { kind: "prepared"; session: string; prepared: PostedMessage; line: number; replaced?: Replaced };
 
-/** An answer of the thread. `end` and `failed` come last. */
+/** An answer of the thread. `end`, `changed` and `failed` come last. */
 export type ReadReply =
   | { kind: "opened"; format: string | undefined }
   | { kind: "events"; events: ThreadEvent[] }
-  | { kind: "end"; fingerprints: ImportFile["fingerprints"] }
+  | { kind: "end"; fingerprints: FileToRead["fingerprints"]; part: KnownPart | undefined }
+  | { kind: "changed" }
   | { kind: "failed"; code: ErrorCode; details: ErrorDetails[ErrorCode] };
 
 /** The batches that are made while one is written. */
@@ -56,7 +59,10 @@ for (;;) {
 
 async function read({ file, format, keepSecrets }: ReadRequest): Promise<void> {
   try {
-    const opened = await openImport({ ...file, chunks: chunksOf(file.path) }, format);
+    const part = new PartReading(file.known);
+    const opened = await openImport({ ...file, chunks: chunksOf(file.path) }, format, undefined, (chunks) =>
+      part.through(chunks),
+    );
     post({ kind: "opened", format: opened.format });
     const redactor = new Redactor({ keepSecrets });
     const postBatch = async (): Promise<void> => {
@@ -66,8 +72,8 @@ async function read({ file, format, keepSecrets }: ReadRequest): Promise<void> {
     };
     let events: ThreadEvent[] = [];
     let chars = 0;
-    for await (const event of opened.events) {
-      const prepared = prepare(redactor.event(event));
+    for await (const event of part.withKnown(opened.events)) {
+      const prepared = event.kind === "known" ? event : prepare(redactor.event(event));
       events.push(prepared);
       if (prepared.kind === "prepared") chars += prepared.prepared.partsJson.length;
       if (events.length < BATCH_MESSAGES_MAX && chars < BATCH_CHARS_MAX) continue;
@@ -76,8 +82,9 @@ async function read({ file, format, keepSecrets }: ReadRequest): Promise<void> {
       chars = 0;
     }
     if (events.length > 0) await postBatch();
-    post({ kind: "end", fingerprints: file.fingerprints });
+    post({ kind: "end", fingerprints: file.fingerprints, part: part.part });
   } catch (error) {
+    if (error instanceof PartChanged) return post({ kind: "changed" });
     if (!StoreError.is(error)) throw error; // ends the thread
     post({ kind: "failed", code: error.code, details: error.details });
   }

@@ -1,14 +1,22 @@
+import { hash } from "node:crypto";
 import type { Importer, ImportFile } from "../importers/importer.ts";
 import { isNotYet } from "../importers/message-event.ts";
 import { canFollow, IMPORTERS, READING_VERSION } from "../importers/registry.ts";
-import type { FoundInFile, ImportedFile } from "../session/moving/intake.ts";
+import type { FoundInFile, ImportedFile, KnownPart } from "../session/moving/intake.ts";
 import type { OpenedStore } from "../session/opened-store.ts";
 import type { FileReport, ImportRun } from "./import-run.ts";
+import type { FileToRead } from "./known-part.ts";
+
+/** The state of a file in which more may be found when it is read again. */
+const UNKNOWN = "";
 
 /** Rows are written together, because each transaction takes a lock. */
 const ROWS_MAX = 256;
 
-/** The files that the store knows to have been imported whole. They are not read again until they change. */
+/**
+ * The files that the store knows to have been imported. One that was read whole is not read again until it changes. Of one that has
+ * grown, only the messages that are new are compared with the store.
+ */
 export class KnownFiles {
   readonly #run: ImportRun;
   readonly #store: OpenedStore;
@@ -18,6 +26,8 @@ export class KnownFiles {
   /** The rows of this import, and those of them that are not in the store. */
   readonly #rows: ImportedFile[] = [];
   #unkept: ImportedFile[] = [];
+  #policy: string | undefined;
+  #rules = "";
 
   constructor(run: ImportRun, store: OpenedStore, importers: readonly Importer[]) {
     this.#run = run;
@@ -27,26 +37,35 @@ export class KnownFiles {
     this.#forgetCount = store.forgetCount();
   }
 
-  /** Returns those of the files that have not changed since they were imported whole, and what was found in them. */
-  among(files: readonly ImportFile[]): Map<ImportFile, FoundInFile> {
+  /**
+   * Returns those of the files that have not changed since they were imported whole, and what was found in them. The others get the
+   * parts of them that are known.
+   */
+  among(files: readonly FileToRead[]): Map<ImportFile, FoundInFile> {
     const policy = this.#run.policy();
     const unchanged = new Map<ImportFile, FoundInFile>();
     for (const file of files) {
-      const found = file.stamp === undefined ? undefined : this.find(file.path, file.stamp, policy);
+      const { found, part } = this.find(file.path, file.stamp, policy);
       if (found !== undefined) unchanged.set(file, found);
+      file.known = found?.part ?? part;
     }
     return unchanged;
   }
 
-  /** Returns what was found in a file that has not changed since it was imported whole. */
-  find(path: string, stamp: string, policy: string): FoundInFile | undefined {
-    return this.#store.intake.foundInFile(path, this.#stateOf(stamp, policy));
+  /** Returns what was found in a file that has not changed since it was imported whole, or the known part of another one. */
+  find(path: string, stamp: string | undefined, policy: string): { found?: FoundInFile; part?: KnownPart } {
+    const last = this.#store.intake.foundInFile(path, stamp === undefined ? UNKNOWN : this.#stateOf(stamp, policy));
+    if (last === undefined) return {};
+    const { found, isUnchanged } = last;
+    if (isUnchanged && stamp !== undefined) return { found };
+    return found.part?.rules === this.#rulesOf(policy) ? { part: found.part } : {};
   }
 
-  /** Takes note of a file that was read, if nothing in it is left to read. */
-  note(file: ImportFile, report: FileReport): void {
-    if (file.stamp === undefined || !this.isReadWhole(report, file.isFinished)) return;
-    const row = this.rowOf(report, file.stamp, this.#run.policy());
+  /** Takes note of a file that was read, if a later import need not read it, or not all of it. */
+  note(file: FileToRead, report: FileReport): void {
+    const stamp = this.isReadWhole(report, file.isFinished) ? file.stamp : undefined;
+    const part = report.isUnchanged ? file.known : this.#run.takePart(file.path);
+    const row = this.rowOf(report, stamp, this.#run.policy(), part);
     if (row === undefined) return;
     this.#rows.push(row);
     this.#unkept.push(row);
@@ -62,15 +81,26 @@ export class KnownFiles {
     this.#unkept = this.#unkept.filter(({ path }) => awaiting.has(path));
   }
 
-  /** Returns the row of a file, or undefined if it must be read again. */
-  rowOf(report: FileReport, stamp: string, policy: string): ImportedFile | undefined {
+  /**
+   * Returns the row of a file, or undefined if it must be read again.
+   *
+   * @param stamp  Undefined if more may be found in the same bytes.
+   */
+  rowOf(
+    report: FileReport,
+    stamp: string | undefined,
+    policy: string,
+    part: KnownPart | undefined,
+  ): ImportedFile | undefined {
+    if (stamp === undefined && part === undefined) return undefined;
     const { path, format, newCount, knownCount, forgottenCount, excludedCount, error } = report;
     // A later version of a custom importer may read more from the file.
     if (error !== null || (format !== null && this.#ownNames.includes(format))) return undefined;
     const sessionIds = [...new Set(report.sessionIds)];
     const messageCount = newCount + knownCount;
-    const found = { format, sessionIds, messageCount, forgottenCount, excludedCount, isSummarized: true };
-    return { path, state: this.#stateOf(stamp, policy), found };
+    const found: FoundInFile = { format, sessionIds, messageCount, forgottenCount, excludedCount, isSummarized: true };
+    if (part !== undefined) found.part = { ...part, rules: this.#rulesOf(policy) };
+    return { path, state: stamp === undefined ? UNKNOWN : this.#stateOf(stamp, policy), found };
   }
 
   /**
@@ -86,7 +116,15 @@ export class KnownFiles {
 
   /** The state names the importers and what is left out, because another import may read more from the file. */
   #stateOf(stamp: string, policy: string): string {
-    return [READING_VERSION, ...this.#ownNames, policy, stamp].join(" ");
+    return `${this.#rulesOf(policy)} ${stamp}`;
+  }
+
+  #rulesOf(policy: string): string {
+    if (policy !== this.#policy) {
+      this.#policy = policy;
+      this.#rules = hash("sha256", [READING_VERSION, ...this.#ownNames, policy].join(" "), "base64");
+    }
+    return this.#rules;
   }
 }
 

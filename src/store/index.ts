@@ -106,7 +106,7 @@ export { ThemeRoots } from "./derived/theme-roots.ts";
 export type { Entry } from "./facts/entries.ts";
 export { type FactRow, type FactTables, type RowsOrigin, WITHOUT_PATH } from "./facts/fact-rows.ts";
 export { GenerationRepository } from "./facts/generations.ts";
-export type { FoundInFile } from "./facts/imported-files.ts";
+export type { FoundInFile, KnownPart } from "./facts/imported-files.ts";
 export type { Item, NewItem } from "./facts/items.ts";
 export type { GraduatingMessage, MessageRow, NotableMessage, Span, TitledMessage } from "./facts/messages.ts";
 export { areCopies, type KnownOrigin } from "./facts/origins.ts";

@@ -1,11 +1,12 @@
 import { StoreError } from "../../core/errors.ts";
 import { chunksOf, lookAt, QUIET_MS } from "../../importers/files.ts";
-import type { Importer, ImportFile } from "../../importers/importer.ts";
+import type { Importer } from "../../importers/importer.ts";
 import { canFollow, IMPORTERS } from "../../importers/registry.ts";
-import type { ImportedFile } from "../../session/moving/intake.ts";
+import type { ImportedFile, KnownPart } from "../../session/moving/intake.ts";
 import type { OpenedStore } from "../../session/opened-store.ts";
 import type { FileReport, ImportRun } from "../import-run.ts";
 import { KnownFiles } from "../known-files.ts";
+import { type FileToRead, PartChanged } from "../known-part.ts";
 import { LiveFile } from "./live-file.ts";
 
 export type WatchEvent =
@@ -67,7 +68,7 @@ export class FollowedFiles {
   readonly #importers: readonly Importer[];
   readonly #known: KnownFiles;
   readonly #files = new Map<string, FollowedFile>();
-  /** Files that were completely imported since the last `keep`. */
+  /** Files that were read since the last `keep`. */
   readonly #unkept = new Set<FollowedFile>();
 
   constructor(run: ImportRun, store: OpenedStore, importers = IMPORTERS) {
@@ -103,7 +104,7 @@ export class FollowedFiles {
   /** Takes note of the files that will be visited next, in this order, so that the reading of the first visit is ahead. */
   async expect(paths: readonly string[], nowMs: number): Promise<void> {
     const policy = this.#run.policy();
-    const files: ImportFile[] = [];
+    const files: FileToRead[] = [];
     for (const path of paths) {
       const file = this.#files.get(path);
       const found = await lookAt(path);
@@ -112,7 +113,7 @@ export class FollowedFiles {
       const isQuiet = nowMs - changedAtMs > QUIET_MS;
       if (this.#isToBeLive({ ...file, changedAtMs }, nowMs)) continue;
       if (this.#isKnown(path, found.stamp, policy)) continue;
-      files.push(wholeFile(file, isQuiet, found.byteLength));
+      files.push(this.#wholeFile({ ...file, policy }, isQuiet, found.byteLength));
     }
     this.#run.expect(files);
   }
@@ -155,7 +156,7 @@ export class FollowedFiles {
       Object.assign(file, { stamp, isProof: found.isProof });
       const { report } = file;
       file.isComplete = isQuiet || (!isGrowing && report !== undefined && this.#known.isReadWhole(report));
-      if (file.isComplete && report?.error == null) this.#unkept.add(file);
+      if (report?.error == null) this.#unkept.add(file);
     } catch (error) {
       this.#reset(file);
       if (StoreError.is(error) || !isFileSystemError(error)) throw error;
@@ -186,7 +187,7 @@ export class FollowedFiles {
     return visits;
   }
 
-  /** Tells the store which files the next watch can skip. @throws what `noteImportedFiles` throws. */
+  /** Tells the store what the next watch need not read again. @throws what `noteImportedFiles` throws. */
   keep(): void {
     if (this.#unkept.size === 0) return;
     const rows: ImportedFile[] = [];
@@ -194,9 +195,9 @@ export class FollowedFiles {
     const awaiting = this.#run.awaitingPaths();
     for (const file of this.#unkept) {
       const { path, stamp, isProof, isComplete, report, policy } = file;
-      const isWhole = isComplete && isProof && file.forgetCount === forgetCount && !awaiting.has(path);
-      if (report === undefined || stamp === undefined || !isWhole) continue;
-      const row = this.#known.rowOf(report, stamp, policy);
+      const part = this.#run.takePart(path);
+      if (report === undefined || file.forgetCount !== forgetCount || awaiting.has(path)) continue;
+      const row = this.#known.rowOf(report, isComplete && isProof ? stamp : undefined, policy, part);
       if (row !== undefined) rows.push(row);
     }
     if (rows.length > 0) this.#store.intake.noteFiles(rows, forgetCount);
@@ -204,7 +205,11 @@ export class FollowedFiles {
   }
 
   #isKnown(path: string, stamp: string, policy: string): boolean {
-    return this.#known.find(path, stamp, policy)?.isSummarized === true;
+    return this.#known.find(path, stamp, policy).found?.isSummarized === true;
+  }
+
+  #partOf({ path, policy }: FollowedFile): KnownPart | undefined {
+    return this.#known.find(path, undefined, policy).part;
   }
 
   /** Files that were written lately get readers that read on. At the start, only the newest get them. */
@@ -215,8 +220,11 @@ export class FollowedFiles {
   }
 
   async #readOn(file: FollowedFile, isQuiet: boolean): Promise<void> {
-    if (file.live === undefined) this.#startReader(file);
-    let growth = await file.live!.look(isQuiet);
+    if (file.live === undefined) this.#startReader(file, this.#partOf(file));
+    let growth = await file.live!.look(isQuiet).catch((error) => {
+      if (error instanceof PartChanged) return "other";
+      throw error;
+    });
     if (growth === "other") {
       this.#startReader(file);
       growth = await file.live!.look(isQuiet);
@@ -226,18 +234,25 @@ export class FollowedFiles {
     if (growth === "over" || !isFollowed) await this.#closeReader(file);
   }
 
-  #startReader(file: FollowedFile): void {
+  #startReader(file: FollowedFile, known?: KnownPart): void {
     this.#reset(file);
     file.forgetCount = this.#store.forgetCount();
-    file.live = new LiveFile(file.path, this.#run);
+    file.live = new LiveFile({ path: file.path, known }, this.#run);
   }
 
   async #readWhole(file: FollowedFile, isFinished: boolean, byteLength: number): Promise<void> {
     this.#reset(file);
     file.forgetCount = this.#store.forgetCount();
-    const whole = wholeFile(file, isFinished, byteLength);
+    const whole = this.#wholeFile(file, isFinished, byteLength);
     file.report = await this.#run.read(whole);
-    if (file.report.error === null) file.fingerprints = whole.fingerprints;
+    if (file.report.error === null) file.fingerprints = whole.fingerprints!;
+  }
+
+  #wholeFile(file: FollowedFile, isFinished: boolean, byteLength: number): FileToRead {
+    const { path, isUncertain, fingerprints } = file;
+    const known = this.#partOf(file);
+    const chunks = chunksOf(path);
+    return { path, chunks, byteLength, isUncertain, isFinished, known, fingerprints: new Map(fingerprints) };
   }
 
   /** Drops the reader. Reported warnings stay reported. */
@@ -267,11 +282,6 @@ export class FollowedFiles {
       if (index >= LIVE_MAX || nowMs - file.live!.grownAtMs > LIVE_MS_MAX) file.live = undefined;
     }
   }
-}
-
-function wholeFile({ path, isUncertain, fingerprints }: FollowedFile, isFinished: boolean, byteLength: number) {
-  const chunks = chunksOf(path);
-  return { path, chunks, byteLength, isUncertain, isFinished, fingerprints: new Map(fingerprints) };
 }
 
 export function* eventsOfVisit({ path, format, sessionIds, newCount, warnings, error }: Visit): Generator<WatchEvent> {

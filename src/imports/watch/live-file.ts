@@ -1,6 +1,7 @@
 import { ReadableStream, type ReadableStreamDefaultController } from "node:stream/web";
 import { PAUSE, QUIET } from "../../importers/importer.ts";
 import type { FileReport, ImportRun } from "../import-run.ts";
+import type { FileToRead } from "../known-part.ts";
 import { GrowingFile, type Growth } from "./growing-file.ts";
 
 const LINE_FEED = 0x0a;
@@ -16,9 +17,9 @@ export class LiveFile {
   #hasLine = false;
   #hasPaused = false;
 
-  constructor(path: string, run: ImportRun) {
+  constructor({ path, known }: Pick<FileToRead, "path" | "known">, run: ImportRun) {
     this.#bytes = new GrowingFile(path);
-    this.#reading = run.read({ path, chunks: this.#channel.chunks });
+    this.#reading = run.read({ path, known, chunks: this.#channel.chunks });
     const end = (): void => this.#channel.end();
     this.#reading.then(end, end);
   }
@@ -36,6 +37,7 @@ export class LiveFile {
    * Imports what was written since the last look. Every complete message is then in the store.
    *
    * @param isQuiet  True if nothing was written for long. Incomplete messages are then imported too.
+   * @throws {PartChanged}
    * @throws errors of the file system; what `ImportRun.read` throws. Drop the object after such an error of `read`.
    */
   async look(isQuiet: boolean): Promise<LiveGrowth> {

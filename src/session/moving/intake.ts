@@ -6,13 +6,13 @@ import type { RememberedMessage } from "../../core/remembered.ts";
 import type { TranscriptPoint } from "../../core/transcript-point.ts";
 import { type AppendResult, appendToBranch } from "../../ingest/append.ts";
 import { prepareMessage } from "../../ingest/prepare.ts";
-import { type FoundInFile, type ImportedFile, noteImportedFiles } from "../../store/index.ts";
+import { type FoundInFile, type ImportedFile, type KnownPart, noteImportedFiles } from "../../store/index.ts";
 import { importedSessionId, openSession, type SessionOrigin } from "../open-session.ts";
 import type { OpenedSession } from "../opened-session.ts";
 import type { SessionPorts } from "../ports.ts";
 import { isUsual, type PreparedMessage } from "../prepared.ts";
 
-export type { FoundInFile, ImportedFile };
+export type { FoundInFile, ImportedFile, KnownPart };
 
 /** A message that an import read. */
 export interface IncomingMessage extends RememberedMessage {
@@ -204,13 +204,13 @@ export class Intake {
     this.#ports.repositories.database.write("append", () => this.#sessionOf(sessionId).followTranscript(point));
   }
 
-  /** Returns what was found in this version of the file, if it was imported whole and nothing was forgotten since. */
-  foundInFile(path: string, state: string): FoundInFile | undefined {
+  /** Returns what the last import found in the file, if nothing was forgotten since, and if the file was in this state and read whole. */
+  foundInFile(path: string, state: string): { found: FoundInFile; isUnchanged: boolean } | undefined {
     const { database, importedFiles } = this.#ports.repositories;
     return database.read(() => importedFiles.found(path, state));
   }
 
-  /** Records that files were imported whole, unless something was forgotten since `forgetCount` was read. */
+  /** Records which files were imported, unless something was forgotten since `forgetCount` was read. */
   noteFiles(files: readonly ImportedFile[], forgetCount: number): void {
     noteImportedFiles(this.#ports.repositories, files, forgetCount);
   }

@@ -564,7 +564,7 @@ export const discardedCosts = sqliteTable(
 );
 
 /**
- * Transcripts that were imported completely. Derived: rows only save reading, and all are deleted when anything is forgotten.
+ * Transcripts that were imported. Derived: rows only save reading, and all are deleted when anything is forgotten.
  * The digests are SHA-256 in hex: of the path, and of the file's size, times and inode with the version that read it.
  */
 export const importedFiles = sqliteTable("imported_files", {
