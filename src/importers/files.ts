@@ -1,5 +1,5 @@
-import { constants, type Dirent, openSync, readSync, type Stats } from "node:fs";
-import { lstat, open, readdir, realpath, stat } from "node:fs/promises";
+import { constants, type Dirent, lstatSync, openSync, readSync, realpathSync, type Stats, statSync } from "node:fs";
+import { lstat, open, readdir, stat } from "node:fs/promises";
 import { Socket } from "node:net";
 import { basename, dirname, join } from "node:path";
 import { StoreError } from "../core/errors.ts";
@@ -137,30 +137,16 @@ export function isPassedOver(path: string): boolean {
   return PASSED_OVER.some((pattern) => pattern.test(path));
 }
 
-async function* walk(path: string, visit: Visit, isFound = false): AsyncGenerator<ImportFile> {
+/** @param real  The path without links, if the caller knows it. */
+async function* walk(path: string, visit: Visit, real = realPathOf(path)): AsyncGenerator<ImportFile> {
+  const found = fileAt(path, visit, real);
+  if (found !== "folder") {
+    if (found !== undefined) yield found;
+    return;
+  }
+  visit.onFolder(path);
   let entries: Dirent[];
-  const isUncertain = isFound && POSSIBLE_NAME.test(path);
   try {
-    const { limits } = visit;
-    const found = await (limits === undefined ? stat(path) : lstat(path));
-    if (limits !== undefined) refuseBeyond(limits, path, found);
-    // The name of a pipe, as in `import <(zcat a.gz)`, has no real path.
-    const real = await realpath(path).catch(() => path);
-    if (visit.visited.has(real)) return;
-    visit.visited.add(real);
-    if (!found.isDirectory()) {
-      // A link may lead to a pipe that nobody writes to, or to a device that never ends.
-      if (isFound && !found.isFile()) return;
-      const { stamp, writtenAtMs, isProof } = await lookOf(path, found);
-      const isFinished = Date.now() - writtenAtMs > QUIET_MS;
-      const file: ImportFile = { path, chunks: chunksOf(path, limits), isUncertain, isFinished };
-      if (found.isFile()) file.byteLength = found.size;
-      if (found.isFile() && isProof) file.stamp = stamp;
-      if (isFound) file.writtenAtMs = found.mtimeMs;
-      yield file;
-      return;
-    }
-    visit.onFolder(path);
     entries = await readdir(path, { withFileTypes: true });
   } catch (error) {
     yield { path, chunks: failing(unreadable(path, error)) };
@@ -169,17 +155,57 @@ async function* walk(path: string, visit: Visit, isFound = false): AsyncGenerato
 
   const folders: string[] = [];
   const files: string[] = [];
+  const links = new Set<string>();
   for (const entry of entries) {
     const child = join(path, entry.name);
     const isLink = entry.isSymbolicLink();
     if (isLink && visit.limits !== undefined) continue;
+    if (isLink) links.add(child);
     const folder = isLink ? await isFolder(child) : entry.isDirectory();
     if (isPassedOver(child) && !isPassedOver(path)) continue;
     if (folder) folders.push(child);
     else if (isTranscriptName(entry.name) && (entry.isFile() || isLink)) files.push(child);
   }
-  for (const child of files.sort(subagentsLast)) yield* walk(child, visit, true);
-  for (const child of folders.sort()) yield* walk(child, visit);
+  const realOf = (child: string): string => (links.has(child) ? realPathOf(child) : join(real, basename(child)));
+  for (const child of files.sort(subagentsLast)) {
+    const file = fileAt(child, visit, realOf(child), true);
+    if (file !== undefined && file !== "folder") yield file;
+  }
+  for (const child of folders.sort()) yield* walk(child, visit, realOf(child));
+}
+
+/** Returns the file at a path that was not visited yet, and undefined if an import must not wait for what is there. */
+function fileAt(path: string, visit: Visit, real: string, isFound = false): ImportFile | "folder" | undefined {
+  try {
+    const { limits } = visit;
+    // In a thread, it would take ten times as long.
+    const found = limits === undefined ? statSync(path) : lstatSync(path);
+    if (limits !== undefined) refuseBeyond(limits, path, found);
+    if (visit.visited.has(real)) return undefined;
+    visit.visited.add(real);
+    if (found.isDirectory()) return "folder";
+    // A link may lead to a pipe that nobody writes to, or to a device that never ends.
+    if (isFound && !found.isFile()) return undefined;
+    const { stamp, writtenAtMs, isProof } = lookOf(path, found);
+    const isUncertain = isFound && POSSIBLE_NAME.test(path);
+    const isFinished = Date.now() - writtenAtMs > QUIET_MS;
+    const file: ImportFile = { path, chunks: chunksOf(path, limits), isUncertain, isFinished };
+    if (found.isFile()) file.byteLength = found.size;
+    if (found.isFile() && isProof) file.stamp = stamp;
+    if (isFound) file.writtenAtMs = found.mtimeMs;
+    return file;
+  } catch (error) {
+    return { path, chunks: failing(unreadable(path, error)) };
+  }
+}
+
+/** The name of a pipe, as in `import <(zcat a.gz)`, has no real path. */
+function realPathOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
 }
 
 export interface FileLook {
@@ -195,14 +221,22 @@ export interface FileLook {
 }
 
 /** Returns undefined if there is no such file. */
-export async function lookAt(path: string): Promise<FileLook | undefined> {
-  const found = await stat(path).catch(() => undefined);
+export function lookAt(path: string): FileLook | undefined {
+  const found = statAt(path);
   return found?.isFile() === true ? lookOf(path, found) : undefined;
 }
 
+function statAt(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined; // nobody may look into its folder
+  }
+}
+
 /** For a database, includes the write-ahead log. */
-async function lookOf(path: string, found: Stats): Promise<FileLook> {
-  const log = DATABASE_NAME.test(path) ? await stat(`${path}-wal`).catch(() => undefined) : undefined;
+function lookOf(path: string, found: Stats): FileLook {
+  const log = DATABASE_NAME.test(path) ? statAt(`${path}-wal`) : undefined;
   const parts = log === undefined ? [found] : [found, log];
   const changedAtMs = Math.max(...parts.flatMap(({ mtimeMs, ctimeMs }) => [mtimeMs, ctimeMs]));
   const tickMs = Number.isInteger(changedAtMs / 1_000) ? COARSE_TICK_MS : TICK_MS;

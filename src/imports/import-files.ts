@@ -23,6 +23,7 @@ import { nothingDone, type ResolveResult } from "../summaries/resolve-run.ts";
 import { importersWith } from "./define-importer.ts";
 import { addCounts, type FileReport, ImportRun } from "./import-run.ts";
 import { KnownFiles, unchangedReport } from "./known-files.ts";
+import type { FileToRead } from "./known-part.ts";
 import { summarizeSessions } from "./summarize-sessions.ts";
 
 export interface ImportOptions {
@@ -164,7 +165,7 @@ export async function importFound(
   };
   const found: ImportFile[] = [];
   for await (const file of walked) found.push(file);
-  const files = newestFirst(found);
+  const files: FileToRead[] = newestFirst(found);
   const totals = {
     totalCount: files.length,
     totalBytes: files.reduce((sum, { byteLength = 0 }) => sum + byteLength, 0),
@@ -183,13 +184,16 @@ export async function importFound(
   const opened = internalsOf(store);
   const known = new KnownFiles(run, opened, importers);
   const unchanged = again ? new Map<ImportFile, FoundInFile>() : known.among(files);
-  run.expect(files.filter((file) => !unchanged.has(file)));
+  const changed = files.filter((file) => !unchanged.has(file));
+  if (!again) for (const file of changed) file.known = known.partOf(file.path);
+  run.expect(changed);
   const sessionIds = new Set<string>();
   for (const file of files) {
     signal?.throwIfAborted();
     const found = unchanged.get(file);
     const report = found === undefined ? await run.read(file) : unchangedReport(file.path, found);
-    if (found?.isSummarized !== true) known.note(file, report);
+    const part = found?.part ?? run.takePart(file.path);
+    if (found?.isSummarized !== true) known.note(file, report, part);
     for (const id of report.sessionIds) {
       sessionIds.add(id);
       if (found?.isSummarized !== true) run.sessionIds.add(id);

@@ -5,7 +5,6 @@ import { canFollow, IMPORTERS, READING_VERSION } from "../importers/registry.ts"
 import type { FoundInFile, ImportedFile, KnownPart } from "../session/moving/intake.ts";
 import type { OpenedStore } from "../session/opened-store.ts";
 import type { FileReport, ImportRun } from "./import-run.ts";
-import type { FileToRead } from "./known-part.ts";
 
 /** The state of a file in which more may be found when it is read again. */
 const UNKNOWN = "";
@@ -37,34 +36,34 @@ export class KnownFiles {
     this.#forgetCount = store.forgetCount();
   }
 
-  /**
-   * Returns those of the files that have not changed since they were imported whole, and what was found in them. The others get the
-   * parts of them that are known.
-   */
-  among(files: readonly FileToRead[]): Map<ImportFile, FoundInFile> {
+  /** Returns those of the files that have not changed since they were imported whole, and what was found in them. */
+  among<F extends Pick<ImportFile, "path" | "stamp">>(files: readonly F[]): Map<F, FoundInFile> {
     const policy = this.#run.policy();
-    const unchanged = new Map<ImportFile, FoundInFile>();
-    for (const file of files) {
-      const { found, part } = this.find(file.path, file.stamp, policy);
-      if (found !== undefined) unchanged.set(file, found);
-      file.known = found?.part ?? part;
-    }
+    const unchanged = new Map<F, FoundInFile>();
+    this.#store.repositories.database.read(() => {
+      for (const file of files) {
+        const found = file.stamp === undefined ? undefined : this.found(file.path, file.stamp, policy);
+        if (found !== undefined) unchanged.set(file, found);
+      }
+    });
     return unchanged;
   }
 
-  /** Returns what was found in a file that has not changed since it was imported whole, or the known part of another one. */
-  find(path: string, stamp: string | undefined, policy: string): { found?: FoundInFile; part?: KnownPart } {
-    const last = this.#store.intake.foundInFile(path, stamp === undefined ? UNKNOWN : this.#stateOf(stamp, policy));
-    if (last === undefined) return {};
-    const { found, isUnchanged } = last;
-    if (isUnchanged && stamp !== undefined) return { found };
-    return found.part?.rules === this.#rulesOf(policy) ? { part: found.part } : {};
+  /** Returns what was found in a file that has not changed since it was imported whole. */
+  found(path: string, stamp: string, policy: string): FoundInFile | undefined {
+    const last = this.#store.intake.foundInFile(path, this.#stateOf(stamp, policy));
+    return last?.isUnchanged === true ? last.found : undefined;
   }
 
-  /** Takes note of a file that was read, if a later import need not read it, or not all of it. */
-  note(file: FileToRead, report: FileReport): void {
+  /** Returns the part of a file that an import has read. It may be another file now. */
+  partOf(path: string, policy = this.#run.policy()): KnownPart | undefined {
+    const part = this.#store.intake.foundInFile(path, UNKNOWN)?.found.part;
+    return part?.rules === this.#rulesOf(policy) ? part : undefined;
+  }
+
+  /** Takes note of a file, if a later import need not read it, or not all of it. @param part  See `ImportRun.takePart`. */
+  note(file: ImportFile, report: FileReport, part: KnownPart | undefined): void {
     const stamp = this.isReadWhole(report, file.isFinished) ? file.stamp : undefined;
-    const part = report.isUnchanged ? file.known : this.#run.takePart(file.path);
     const row = this.rowOf(report, stamp, this.#run.policy(), part);
     if (row === undefined) return;
     this.#rows.push(row);

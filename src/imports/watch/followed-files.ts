@@ -8,6 +8,7 @@ import type { FileReport, ImportRun } from "../import-run.ts";
 import { KnownFiles } from "../known-files.ts";
 import { type FileToRead, PartChanged } from "../known-part.ts";
 import { LiveFile } from "./live-file.ts";
+import type { FoundFile } from "./watched-paths.ts";
 
 export type WatchEvent =
   /** New messages of a file are in the store. */
@@ -30,8 +31,6 @@ export type Visit = Omit<
 interface FollowedFile {
   path: string;
   isUncertain: boolean;
-  /** Set while the file is likely to grow. */
-  live: LiveFile | undefined;
   /** Size, times and inode when the file was last read. */
   stamp: string | undefined;
   /** See `FileLook`. */
@@ -68,6 +67,8 @@ export class FollowedFiles {
   readonly #importers: readonly Importer[];
   readonly #known: KnownFiles;
   readonly #files = new Map<string, FollowedFile>();
+  /** The readers of files that are likely to grow. */
+  readonly #live = new Map<FollowedFile, LiveFile>();
   /** Files that were read since the last `keep`. */
   readonly #unkept = new Set<FollowedFile>();
 
@@ -83,7 +84,6 @@ export class FollowedFiles {
     this.#files.set(path, {
       path,
       isUncertain,
-      live: undefined,
       stamp: undefined,
       isProof: false,
       isComplete: false,
@@ -98,20 +98,34 @@ export class FollowedFiles {
   }
 
   isLive(path: string): boolean {
-    return this.#files.get(path)?.live !== undefined;
+    const file = this.#files.get(path);
+    return file !== undefined && this.#live.has(file);
+  }
+
+  /** Returns those of the files that have not changed since an earlier import. They need no visit until they change. */
+  passOver(files: readonly FoundFile[]): Set<string> {
+    const policy = this.#run.policy();
+    const known = new Set<string>();
+    for (const [{ path, stamp, writtenAtMs = 0 }, { isSummarized }] of this.#known.among(files)) {
+      const file = this.#files.get(path);
+      if (file === undefined || stamp === undefined || !isSummarized) continue;
+      Object.assign(file, { stamp, policy, isComplete: true, changedAtMs: Math.min(writtenAtMs, Date.now()) });
+      known.add(path);
+    }
+    return known;
   }
 
   /** Takes note of the files that will be visited next, in this order, so that the reading of the first visit is ahead. */
-  async expect(paths: readonly string[], nowMs: number): Promise<void> {
+  expect(paths: readonly string[], nowMs: number): void {
     const policy = this.#run.policy();
     const files: FileToRead[] = [];
     for (const path of paths) {
       const file = this.#files.get(path);
-      const found = await lookAt(path);
+      const found = lookAt(path);
       if (file === undefined || found === undefined || file.stamp !== undefined) continue;
       const changedAtMs = Math.min(found.writtenAtMs, nowMs);
       const isQuiet = nowMs - changedAtMs > QUIET_MS;
-      if (this.#isToBeLive({ ...file, changedAtMs }, nowMs)) continue;
+      if (this.#isToBeLive(file, changedAtMs, nowMs)) continue;
       if (this.#isKnown(path, found.stamp, policy)) continue;
       files.push(this.#wholeFile({ ...file, policy }, isQuiet, found.byteLength));
     }
@@ -132,8 +146,9 @@ export class FollowedFiles {
   async visit(path: string, nowMs: number): Promise<Visit | undefined> {
     const file = this.#files.get(path);
     if (file === undefined) return undefined;
-    const found = await lookAt(path);
+    const found = lookAt(path);
     if (found === undefined) {
+      this.#live.delete(file);
       this.#files.delete(path);
       return undefined;
     }
@@ -149,7 +164,7 @@ export class FollowedFiles {
       file.isComplete = true;
       return undefined;
     }
-    const isGrowing = this.#isToBeLive(file, nowMs);
+    const isGrowing = this.#isToBeLive(file, file.changedAtMs, nowMs);
     try {
       if (isGrowing) await this.#readOn(file, isQuiet);
       else await this.#readWhole(file, isQuiet, found.byteLength);
@@ -178,9 +193,8 @@ export class FollowedFiles {
   /** Ends all readers and imports what they hold back. @throws like `visit`. */
   async close(): Promise<Visit[]> {
     const visits: Visit[] = [];
-    for (const file of this.#files.values()) {
-      if (file.live === undefined) continue;
-      await this.#closeReader(file);
+    for (const [file, live] of [...this.#live]) {
+      await this.#closeReader(file, live);
       const visit = visitOf(file, file.report?.error ?? null);
       if (visit !== undefined) visits.push(visit);
     }
@@ -205,39 +219,37 @@ export class FollowedFiles {
   }
 
   #isKnown(path: string, stamp: string, policy: string): boolean {
-    return this.#known.find(path, stamp, policy).found?.isSummarized === true;
-  }
-
-  #partOf({ path, policy }: FollowedFile): KnownPart | undefined {
-    return this.#known.find(path, undefined, policy).part;
+    return this.#known.found(path, stamp, policy)?.isSummarized === true;
   }
 
   /** Files that were written lately get readers that read on. At the start, only the newest get them. */
-  #isToBeLive({ path, live, changedAtMs, stamp }: FollowedFile, nowMs: number): boolean {
-    if (live !== undefined) return true;
-    if (!LIVE_NAME.test(path) || nowMs - changedAtMs > LIVE_MS_MAX) return false;
-    return stamp !== undefined || [...this.#files.values()].filter((file) => file.live !== undefined).length < LIVE_MAX;
+  #isToBeLive(file: FollowedFile, changedAtMs: number, nowMs: number): boolean {
+    if (this.#live.has(file)) return true;
+    if (!LIVE_NAME.test(file.path) || nowMs - changedAtMs > LIVE_MS_MAX) return false;
+    return file.stamp !== undefined || this.#live.size < LIVE_MAX;
   }
 
   async #readOn(file: FollowedFile, isQuiet: boolean): Promise<void> {
-    if (file.live === undefined) this.#startReader(file, this.#partOf(file));
-    let growth = await file.live!.look(isQuiet).catch((error) => {
+    let live = this.#live.get(file) ?? this.#startReader(file, this.#known.partOf(file.path, file.policy));
+    let growth = await live.look(isQuiet).catch((error) => {
       if (error instanceof PartChanged) return "other";
       throw error;
     });
     if (growth === "other") {
-      this.#startReader(file);
-      growth = await file.live!.look(isQuiet);
+      live = this.#startReader(file);
+      growth = await live.look(isQuiet);
     }
-    const isFollowed = !file.live!.hasPaused || canFollow(file.report?.format ?? null, this.#importers);
+    const isFollowed = !live.hasPaused || canFollow(file.report?.format ?? null, this.#importers);
     // Until its format is known, a grown file is read from its beginning.
-    if (growth === "over" || !isFollowed) await this.#closeReader(file);
+    if (growth === "over" || !isFollowed) await this.#closeReader(file, live);
   }
 
-  #startReader(file: FollowedFile, known?: KnownPart): void {
+  #startReader(file: FollowedFile, known?: KnownPart): LiveFile {
     this.#reset(file);
     file.forgetCount = this.#store.forgetCount();
-    file.live = new LiveFile({ path: file.path, known }, this.#run);
+    const live = new LiveFile({ path: file.path, known }, this.#run);
+    this.#live.set(file, live);
+    return live;
   }
 
   async #readWhole(file: FollowedFile, isFinished: boolean, byteLength: number): Promise<void> {
@@ -249,23 +261,22 @@ export class FollowedFiles {
   }
 
   #wholeFile(file: FollowedFile, isFinished: boolean, byteLength: number): FileToRead {
-    const { path, isUncertain, fingerprints } = file;
-    const known = this.#partOf(file);
+    const { path, isUncertain, fingerprints, policy } = file;
+    const known = this.#known.partOf(path, policy);
     const chunks = chunksOf(path);
     return { path, chunks, byteLength, isUncertain, isFinished, known, fingerprints: new Map(fingerprints) };
   }
 
   /** Drops the reader. Reported warnings stay reported. */
   #reset(file: FollowedFile): void {
-    file.live = undefined;
+    this.#live.delete(file);
     file.stamp = undefined;
     file.report = undefined;
     file.newCountReported = 0;
   }
 
-  async #closeReader(file: FollowedFile): Promise<void> {
-    const live = file.live!;
-    file.live = undefined;
+  async #closeReader(file: FollowedFile, live: LiveFile): Promise<void> {
+    this.#live.delete(file);
     try {
       file.report = await live.close();
     } catch (error) {
@@ -276,10 +287,9 @@ export class FollowedFiles {
 
   /** Drops the readers of files that have not grown for long. Such a file is read again when it is quiet. */
   #dropOldReaders(nowMs: number): void {
-    const live = [...this.#files.values()].filter((file) => file.live !== undefined);
-    live.sort((left, right) => right.live!.grownAtMs - left.live!.grownAtMs);
-    for (const [index, file] of live.entries()) {
-      if (index >= LIVE_MAX || nowMs - file.live!.grownAtMs > LIVE_MS_MAX) file.live = undefined;
+    const live = [...this.#live].sort(([, left], [, right]) => right.grownAtMs - left.grownAtMs);
+    for (const [index, [file, { grownAtMs }]] of live.entries()) {
+      if (index >= LIVE_MAX || nowMs - grownAtMs > LIVE_MS_MAX) this.#live.delete(file);
     }
   }
 }

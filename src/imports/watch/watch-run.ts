@@ -161,17 +161,19 @@ export class WatchRun {
   /** @returns the sessions of all files, because a session without new messages may lack summaries too. */
   async #catchUp(): Promise<Set<string>> {
     const sessionIds = new Set<string>();
-    let fileCount = 0;
     await this.#paths.scan();
     const found = this.#found!;
     this.#found = undefined;
+    const known = this.#files.passOver([...found.values()]);
+    let fileCount = known.size;
+    for (const path of known) found.delete(path);
     const paths = newestFirst([...found.values()]).map(({ path }) => path);
     this.#due.addFound(paths);
     this.#progress.totalCount = found.size;
     for (const { byteLength = 0 } of found.values()) this.#progress.totalBytes += byteLength;
     while (this.#due.isCatchingUp) {
-      if (fileCount % EXPECTED_FILES === 0)
-        await this.#files.expect(paths.slice(fileCount, fileCount + 2 * EXPECTED_FILES), Date.now());
+      const next = fileCount - known.size;
+      if (next % EXPECTED_FILES === 0) this.#files.expect(paths.slice(next, next + 2 * EXPECTED_FILES), Date.now());
       const path = this.#due.take(performance.now()) as string;
       this.#tellProgress(path, this.newCount);
       const visit = await this.#visit(path);

@@ -5,7 +5,7 @@ import type { ImportFile } from "../../importers/importer.ts";
 import { FolderWatch } from "./folder-watch.ts";
 
 /** A file that was found by a scan, or of which only the path is known, because it has just changed. */
-export type FoundFile = Pick<ImportFile, "path" | "isUncertain" | "byteLength" | "writtenAtMs">;
+export type FoundFile = Pick<ImportFile, "path" | "isUncertain" | "byteLength" | "writtenAtMs" | "stamp">;
 
 interface WatchedPathsOptions {
   onFile: (file: FoundFile) => void;
@@ -80,7 +80,7 @@ export class WatchedPaths {
         if (!existsSync(path)) continue;
         for await (const file of walkFiles([path], (folder) => this.#folders.add(folder))) {
           if (this.#isClosed) return;
-          if (!isFolder(file.path)) {
+          if (file.byteLength !== undefined || !isFolder(file.path)) {
             this.#watchTarget(file.path);
             this.#options.onFile(file);
           } else await firstOf(file.chunks).catch((error) => this.#options.onUnreadable(file.path, error));

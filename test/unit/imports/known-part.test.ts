@@ -188,3 +188,20 @@ test("an import while calls wait for their results keeps the order that a later 
   expect(contentOf(grown)).toEqual(contentOf(clean));
   expect(Object.values(contentOf(grown))[0]).toHaveLength(5);
 });
+
+test("a watch that starts looks once for all files that an import knows, and visits none of them", async () => {
+  const folder = join(temporaryFolder(), "projects");
+  for (let number = 0; number < 40; number++) {
+    const path = writeTranscript(join(folder, `${sessionIdOf(number)}.jsonl`), sessionIdOf(number), saidBefore(2));
+    utimesSync(path, new Date(Date.now() - 3_600_000), new Date(Date.now() - 3_600_000));
+  }
+  const store = temporaryStore();
+  await new Promise((resolve) => setTimeout(resolve, 50)); // so that the files were not changed just now
+  await watchFiles(store, folder, { once: true });
+  const policies = vi.spyOn(ImportRun.prototype, "policy");
+  const events: unknown[] = [];
+  await watchFiles(store, folder, { once: true, onEvent: (event) => events.push(event) });
+  expect(events).toEqual([{ event: "caught_up", fileCount: 40, newCount: 0 }]);
+  expect(policies.mock.calls.length).toBeLessThan(4);
+  policies.mockRestore();
+});
