@@ -19,12 +19,11 @@ import type { FoundInFile } from "../session/moving/intake.ts";
 import { internalsOf } from "../session/opened-store.ts";
 import type { Exclusions, Store } from "../session/store.ts";
 import { EXCLUSIONS } from "../session/store-options.ts";
-import { nothingDone, type ResolveResult } from "../summaries/resolve-run.ts";
 import { importersWith } from "./define-importer.ts";
 import { addCounts, type FileReport, ImportRun } from "./import-run.ts";
 import { KnownFiles, unchangedReport } from "./known-files.ts";
 import type { FileToRead } from "./known-part.ts";
-import { summarizeSessions } from "./summarize-sessions.ts";
+import { noSummaries, type SummaryCounts, summarizeSessions } from "./summarize-sessions.ts";
 
 export interface ImportOptions {
   /** The project of all sessions, instead of what the files say. */
@@ -97,7 +96,7 @@ export interface ImportResult {
   /** Counts warnings, and files that could not be read to their end. */
   warningCount: number;
   /** See `Session.resolveDirty`. */
-  summaries: ResolveResult;
+  summaries: SummaryCounts;
 }
 
 export const importFields = once(() => ({
@@ -161,7 +160,7 @@ export async function importFound(
     ...counts,
     replaced: {},
     passedOver: {},
-    summaries: nothingDone(),
+    summaries: noSummaries(),
   };
   const found: ImportFile[] = [];
   for await (const file of walked) found.push(file);

@@ -1,6 +1,12 @@
 import { StoreError } from "../core/errors.ts";
 import type { OpenedStore } from "../session/opened-store.ts";
-import { nothingDone, type ResolveResult } from "../summaries/resolve-run.ts";
+import type { Session } from "../session/session.ts";
+
+export type SummaryCounts = Awaited<ReturnType<Session["resolveDirty"]>>;
+
+export function noSummaries(): SummaryCounts {
+  return { resolved: 0, failed: 0, stale: 0, parked: 0, deferred: 0 };
+}
 
 /**
  * Does upkeep, and makes the summaries that sessions lack. Skips sessions that were forgotten meanwhile.
@@ -10,8 +16,8 @@ export async function summarizeSessions(
   store: OpenedStore,
   sessionIds: Iterable<string>,
   { signal, onProgress }: { signal?: AbortSignal | undefined; onProgress?: ((doneCount: number) => void) | undefined },
-): Promise<ResolveResult> {
-  const total = nothingDone();
+): Promise<SummaryCounts> {
+  const total = noSummaries();
   const withSignal = signal === undefined ? {} : { signal };
   // Upkeep makes sessions idle, which then have more to summarize. If it finds damage, that is told at the end.
   let damage: StoreError | undefined;

@@ -106,6 +106,7 @@ test("values and types of imports", () => {
     "ImportedRows",
     "ImportedSession",
     "Importer",
+    "SummaryCounts",
     "SurveyedLocation",
     "WatchEvent",
     "WatchFilesOptions",
