@@ -42,6 +42,9 @@ const PREFACE = /^\s*# [^\n]*\n(?:[\s\S]*?\n)?## My request for Codex:[^\S\n]*(?
 const STEERING =
   "(?:add-dir|agents|bashes|bug|clear|compact|compress|config|context|copy|cost|diff|doctor|exit|export|extensions|fast|feedback|help|hooks|ide|keybindings|login|logout|mcp|memory|mention|model|new|output-style|permissions|plugin|privacy-settings|quit|release-notes|resume|rewind|settings|skills|stats|status|statusline|terminal-setup|theme|tools|undo|upgrade|usage|vim)";
 
+/** Those of them that any text may follow. */
+const WITH_TEXT = "(?:add-dir|bug|compact|compress|copy|export|feedback|memory)";
+
 /** Texts that are the program's, and commands without words for the model. */
 const WHOLE = new RegExp(
   [
@@ -50,7 +53,9 @@ const WHOLE = new RegExp(
     "Caveat: The messages below were generated",
     "<skill>",
     "\\/(?:[\\w:.-]+\\s*)?$",
-    `\\/${STEERING}[^\\S\\n][^\\n]*$`,
+    `\\/${WITH_TEXT}[^\\S\\n][^\\n]*$`,
+    // More words than these are a sentence about a page or a route.
+    `\\/${STEERING}(?:[^\\S\\n]+\\S+){1,2}[^\\S\\n]*$`,
     `(?:<command-message>[^<]*<\\/command-message>\\s*)?<command-name>\\/?${STEERING}<\\/command-name>`,
   ]
     .map((text) => `^\\s*${text}`)
@@ -58,12 +63,12 @@ const WHOLE = new RegExp(
 );
 
 /** The file of a command begins so. */
+const FRONT_MATTER_CHARS = 8_000;
 const FRONT_MATTER = /^\s*---\n(?:[\w-]+:[^\n]*\n)*?description:[^\n]*\n(?:[^\n]*\n)*?---\s*/;
 
 /** The file of a command that takes words of the user, and where they are in it. */
 const TEMPLATE = /You (?:\*\*)?MUST(?:\*\*)? consider the user input/;
-const TEMPLATE_INPUT =
-  /(?:^|\n)(?:#+ +User Input|User input:|\*\*User input:?\*\*)[^\n]*\n+(`{3,})\w*\n([\s\S]*?)\n?\1[^\S\n]*(?:\n|$)/i;
+const TEMPLATE_INPUT = /(?:^|\n)(?:#+ +User Input|User input:|\*\*User input:?\*\*)[^\n]*\n+(`{3,})\w*\n/i;
 
 /** The tags around what a user typed behind a command. */
 const ARGUMENTS = /<\/?command-args>/g;
@@ -88,7 +93,7 @@ function saidIn(all: readonly Piece[]): string {
 
 /** Splits a text of a user, word for word, into what the user said and what a program wrote. */
 export function piecesOfUser(text: string): Piece[] {
-  const preface = (PREFACE.exec(text) ?? FRONT_MATTER.exec(text))?.[0].length ?? 0;
+  const preface = (PREFACE.exec(text) ?? FRONT_MATTER.exec(text.slice(0, FRONT_MATTER_CHARS)))?.[0].length ?? 0;
   if (TEMPLATE.test(text)) return inTemplate(text);
   if (preface === 0 && WHOLE.test(text)) return [{ text, isInjected: true }];
   const found = pieces(text, preface);
@@ -109,11 +114,14 @@ export function around(text: string, from: number, to: number): Piece[] {
 
 /** Splits the text of a command. */
 function inTemplate(text: string): Piece[] {
-  const found = TEMPLATE_INPUT.exec(text);
-  if (found === null || found[2]!.includes("$ARGUMENTS")) return [{ text, isInjected: true }];
-  const [whole, fence, words] = [found[0], found[1]!, found[2]!];
-  const from = text.indexOf("\n", found.index + whole.indexOf(fence)) + 1;
-  return around(text, from, from + words.length);
+  const opening = TEMPLATE_INPUT.exec(text);
+  if (opening === null) return [{ text, isInjected: true }];
+  const from = opening.index + opening[0].length;
+  const closing = new RegExp(`\\n?${opening[1]}[^\\S\\n]*(?:\\n|$)`, "g");
+  closing.lastIndex = from;
+  const to = closing.exec(text)?.index;
+  if (to === undefined || text.slice(from, to).includes("$ARGUMENTS")) return [{ text, isInjected: true }];
+  return around(text, from, to);
 }
 
 /** Splits a text at the blocks of programs, the first of which ends at `preface`. */

@@ -9,7 +9,7 @@ export interface Span {
 type Range = readonly [from: number, to: number];
 
 /** Code, strong text, and the text of a link. Marks with blanks inside them, or without an end, are text. */
-const MARKED = /(`+)(?!`)(.+?)(?<!`)\1(?!`)|(\*\*|__)(?=\S)(.+?)(?<=\S)\3|!?\[([^\]]+)\]\([^()\s]*\)/g;
+const MARKED = /(`+)(?!`)(.+?)(?<!`)\1(?!`)|(\*\*|__)(?=\S)(.+?)(?<=\S)\3|!?\[([^\]]{1,300})\]\([^()\s]*\)/g;
 
 /** Returns a line of Markdown as its stretches. @param marks  Where the words of a query are in the line, in order. */
 export function spansOf(line: string, marks: readonly Range[] = []): Span[] {

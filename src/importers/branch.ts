@@ -95,7 +95,9 @@ export class Branch {
   #rest(time: MessageEntry["message"]["createdAt"]): void {
     if (typeof time !== "number") return;
     const isInCalls = this.#openIds.size > 0 && this.#thought === undefined;
-    if (isInCalls && time - this.#latestMs > QUIET_MS && !this.#held.some(({ hold }) => hold !== undefined)) {
+    const isOfCalls = ({ hold, message: { role } }: MessageEntry): boolean =>
+      hold === undefined && (role === "assistant" || role === "tool");
+    if (isInCalls && time - this.#latestMs > QUIET_MS && this.#held.every(isOfCalls)) {
       this.#openIds.clear();
       this.#emitFinal();
     }

@@ -184,7 +184,9 @@ export async function importFound(
   const known = new KnownFiles(run, opened, importers);
   const unchanged = again ? new Map<ImportFile, FoundInFile>() : known.among(files);
   const changed = files.filter((file) => !unchanged.has(file));
-  if (!again) for (const file of changed) file.known = known.partOf(file.path);
+  // Standard input and pipes have no length, and another text each time.
+  const hasPart = (file: ImportFile): boolean => file.byteLength !== undefined;
+  if (!again) for (const file of changed.filter(hasPart)) file.known = known.partOf(file.path);
   run.expect(changed);
   const sessionIds = new Set<string>();
   for (const file of files) {
@@ -192,7 +194,7 @@ export async function importFound(
     const found = unchanged.get(file);
     const report = found === undefined ? await run.read(file) : unchangedReport(file.path, found);
     const part = found?.part ?? run.takePart(file.path);
-    if (found?.isSummarized !== true) known.note(file, report, part);
+    if (found?.isSummarized !== true) known.note(file, report, hasPart(file) ? part : undefined);
     for (const id of report.sessionIds) {
       sessionIds.add(id);
       if (found?.isSummarized !== true) run.sessionIds.add(id);

@@ -61,6 +61,8 @@ export class PartReading {
     for await (const chunk of chunks) {
       this.#isPausing = isPause(chunk);
       if (this.#isPausing) {
+        // A file that is shorter now has other messages.
+        if (this.#isInKnown) throw new PartChanged();
         yield chunk;
         continue;
       }

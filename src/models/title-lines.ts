@@ -35,7 +35,7 @@ const NOT_PROSE_FACTOR = 0.4;
 const DESCRIPTION_CHARS_MAX = 80;
 
 /** A block of an agent's program that is longer than what is read of the message. */
-const OPEN_BLOCK = /^\s*<[a-z]+(?:[-_][a-z]+)+>[\s\S]*(?![\s\S])/m;
+const OPEN_BLOCK = /^\s*<([a-z]+(?:[-_][a-z]+)+)>(?![\s\S]*<\/\1>)[\s\S]*/m;
 const TYPED_COMMAND = /<(?:command-name|bash-input)>([^<\n]+)<(?:[\s\S]*<command-args>([^<]+))?/;
 const CONTINUED = /^This session is being continued from a previous conversation/;
 /** `[Request interrupted by user]` */

@@ -46,7 +46,12 @@ interface Unit {
  * @param weights  The weights of the query's words, by `searchStem`.
  */
 export function passageOf(text: string, isPrinted: boolean, weights: ReadonlyMap<string, number>): Snippet {
-  const read = text.slice(0, READ_CHARS);
+  const passage = passageIn(text.slice(0, READ_CHARS), isPrinted, weights);
+  // The words of the query may stand after what was read.
+  return passage.marks.length === 0 && text.length > READ_CHARS ? snippetOf(text, weights) : passage;
+}
+
+function passageIn(read: string, isPrinted: boolean, weights: ReadonlyMap<string, number>): Snippet {
   const units = isPrinted ? printedUnits(read, weights) : saidUnits(read);
   const { from, to } = bestOf(units, weights);
   const chosen = units.slice(from, to + 1);

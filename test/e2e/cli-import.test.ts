@@ -90,6 +90,16 @@ describe("import", () => {
     expect(await folder.json("sessions", "--db", db)).toMatchObject([{ id: "piped", messageCount: 1 }]);
   });
 
+  test("reads another text from standard input, too", async () => {
+    const db = join(folder.path, "stdin-again.db");
+    for (const name of ["first", "second"]) {
+      const lines = longSession(name, 60).map((line) => ({ ...line, content: `${name} ${line.content.repeat(10)}` }));
+      const stdin = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+      expect(await folder.run(["import", "-", "--db", db], { stdin })).toMatchObject({ exitCode: 0 });
+    }
+    expect(await folder.json("sessions", "--db", db)).toMatchObject([{ messageCount: 60 }, { messageCount: 60 }]);
+  });
+
   test("ends at Ctrl-C with what was read, and continues from there the next time", async () => {
     const db = join(folder.path, "interrupted.db");
     // More bytes than the detection of the format reads.

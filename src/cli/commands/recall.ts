@@ -4,7 +4,7 @@ import { RECALL_LIMIT_MAX, RECALL_NEIGHBORS_MAX } from "../../core/limits.ts";
 import type { Part, Role } from "../../core/message.ts";
 import { PART_TYPES, ROLES } from "../../core/message-words.ts";
 import { RECALL_FILLED_MAX, RECALL_LIMIT_DEFAULT, RECALL_NEIGHBORS_DEFAULT } from "../../core/options.ts";
-import { type AnswerSession, answerOf } from "../../session/aids/answer.ts";
+import type { AnswerSession } from "../../session/aids/answer.ts";
 import { answersFirst } from "../../session/aids/answers-first.ts";
 import { noteOnHits, nothingFound } from "../../session/aids/recall-notes.ts";
 import type { Store } from "../../session/store.ts";
@@ -94,6 +94,7 @@ export const recallCommand: Command<RecallFlags> = {
 
   async run({ args, options, loadStores, terminal }) {
     const store = (await loadStores()).openToRead();
+    const { answerOf } = await import("../../session/aids/answer.ts");
     const { session, role, part, since, until, superseded, hub: isOnHub, ...sameNames } = options;
     const query = args.join(" ");
     const wanted = {
@@ -108,7 +109,7 @@ export const recallCommand: Command<RecallFlags> = {
         throw new Failure("USAGE_INVALID", "The hub searches all sessions, and all parts of their messages.", { hint });
       }
       const hits = await withHub((await storedRemote(store)).url, (hub) => hub.recall(query, { ...wanted, store }));
-      return { value: hits, lines: hubLines(hits, query, terminal) };
+      return { value: hits, lines: hubLines(answerOf(hits), hits, query, terminal) };
     }
     const found = await store.recall(query, {
       ...wanted,
@@ -118,22 +119,33 @@ export const recallCommand: Command<RecallFlags> = {
       ...(wanted.project !== undefined && { project: findProject(store, wanted.project) }),
     });
     const hits = answersFirst(store, found);
-    return { value: hits, lines: recallLines(hits, query, store, terminal) };
+    return { value: hits, lines: recallLines(answerOf(hits, store), hits, query, store, terminal) };
   },
 };
 
-function* hubLines(hits: readonly RecallHit[], query: string, terminal: Terminal): Generator<string> {
+function* hubLines(
+  sessions: readonly AnswerSession[],
+  hits: readonly RecallHit[],
+  query: string,
+  terminal: Terminal,
+): Generator<string> {
   const note = noteOnHits(hits);
   if (note !== undefined) terminal.note(note);
-  yield* answerLines(answerOf(hits), terminal);
+  yield* answerLines(sessions, terminal);
   if (hits.length === 0) terminal.note(nothingFound(query));
 }
 
-function* recallLines(hits: readonly RecallHit[], query: string, store: Store, terminal: Terminal): Generator<string> {
+function* recallLines(
+  sessions: readonly AnswerSession[],
+  hits: readonly RecallHit[],
+  query: string,
+  store: Store,
+  terminal: Terminal,
+): Generator<string> {
   const note = noteOnHits(hits);
   if (note !== undefined) terminal.note(note);
   const idOf = idsShown(store, terminal);
-  yield* answerLines(answerOf(hits, store), terminal, idOf);
+  yield* answerLines(sessions, terminal, idOf);
   const [best] = hits;
   if (best === undefined) return terminal.note(nothingFound(query));
   const session = store.resume(best.sessionId);
@@ -175,9 +187,12 @@ function* sessionLines(
   const room = width === undefined ? Number.POSITIVE_INFINITY : Math.max(TITLE_WIDTH_MIN, width - displayWidth(place));
   yield terminal.style("bold", cut(oneLine(title ?? ""), room)) + dim(place);
   const inner = width === undefined ? undefined : width - INDENT.length;
-  for (const [index, { hit, asked }] of hits.entries()) {
-    if (asked !== null && (index === 0 || width === undefined))
-      yield INDENT + dim(cut(oneLine(`user: ${asked}`), inner));
+  for (const [index, { hit, asked, question }] of hits.entries()) {
+    if (asked !== null && (index === 0 || question !== null || width === undefined)) {
+      const id = question === null ? "" : `  ${messageHandle(question.messageId)}`;
+      const room = inner === undefined ? undefined : inner - displayWidth(id);
+      yield INDENT + dim(cut(oneLine(`user: ${asked}`), room) + id);
+    }
     yield hitText(hit, terminal, index === 0 ? LINES_MAX : laterMax).replace(/^/gm, INDENT);
     if (hit.parts !== undefined) {
       const sum = Object.entries(hit.parts).map(([part, value]) => `${value.toFixed(3)} ${part}`);

@@ -281,7 +281,10 @@ export class FollowedFiles {
       file.report = await live.close();
     } catch (error) {
       this.#reset(file);
-      throw error;
+      if (!(error instanceof PartChanged)) throw error;
+      const whole = this.#startReader(file);
+      await whole.look(false);
+      await this.#closeReader(file, whole);
     }
   }
 

@@ -191,7 +191,7 @@ function saidIn(messages: Repositories["messages"], id: string, span: Span): Not
 function isTakenUp({ group }: OwnSession, sessions: readonly OwnSession[]): boolean {
   return sessions.some(({ group: { project, firstAtMs } }) => {
     const waitMs = firstAtMs - group.lastAtMs;
-    return project === group.project && waitMs > 0 && waitMs <= TAKEN_UP_MS;
+    return project !== null && project === group.project && waitMs > 0 && waitMs <= TAKEN_UP_MS;
   });
 }
 

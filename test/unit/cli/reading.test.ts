@@ -50,7 +50,9 @@ test("a session without a title is named by its first words, and commands have o
   expect(await run(path, "show", "harbor")).toMatch(/^Which lens did we choose\?\n/);
   expect(await run(path, "ls")).toContain("\tWhich lens did we choose?\t");
   expect(await run(path, "search", "fresnel")).toBe(await run(path, "recall", "fresnel"));
-  expect(await run(path, "recall", "lens choose")).toMatch(/did we choose\?\n  The Fresnel lens\.  message:4\n/);
+  expect(await run(path, "recall", "lens choose")).toMatch(
+    /did we choose\? {2}message:1\n {2}The Fresnel lens\. {2}message:4\n/,
+  );
   expect(await run(path, "--help")).not.toContain("search");
 });
 

@@ -24,6 +24,8 @@ describe("what a program writes into the user's message", () => {
     "«/»",
     "«/review-plan»",
     "«/model opus»",
+    "«/compact keep what we said about the gears»",
+    "/login endpoint returns an error, please mend it",
     "/fix the lock",
     "/srv/tide.c is torn",
     "«<command-name>/compact</command-name>\n<command-message>compact</command-message>\n<command-args>keep the gears</command-args>»",

@@ -133,6 +133,25 @@ describe("of a grown file", () => {
     expect(store.resume(sessionIdOf(1)).messages()).toHaveLength(64);
   });
 
+  test.each([true, false])(
+    "a watch reads a file whole that is shorter now (with its last line end: %s)",
+    async (isEnded) => {
+      const { path, write, store } = scene();
+      await bring(store, path);
+      const others = Array.from({ length: 30 }, (_, at) => ({ number: 300 + at, text: `Lamp ${at} is lit.` }));
+      write(others, 500);
+      if (!isEnded) writeFileSync(path, readFileSync(path, "utf8").trimEnd());
+      await watchFiles(store, path, { once: true });
+      const texts = store.sessions().flatMap(({ id }) =>
+        store
+          .resume(id)
+          .messages()
+          .map(({ text }) => text),
+      );
+      expect(texts.filter((text) => text.startsWith("Lamp"))).toHaveLength(30);
+    },
+  );
+
   test("everything is compared if an earlier line is another one, or was forgotten", async () => {
     const { path, write, store } = scene();
     await bring(store, path);

@@ -212,6 +212,8 @@ describe("titleOf", () => {
     expect(titled([["user", harness]])).not.toContain("Catch you");
     expect(titled([["user", program]])).toBe("Release the stale lock");
     expect(titled([["user", pasted]])).toBe("Release the stale lock");
+    const tagged = "<bug_report>\nerror: it hangs\n</bug_report>\nRelease the stale lock.";
+    expect(titled([["user", tagged]])).toBe("Release the stale lock");
     expect(titled([["user", "<command-name>/exit</command-name>\n<command-args></command-args>"]])).toBe("/exit");
     expect(titled([["user", "[Request interrupted by user]"]])).toBe("Request interrupted by user");
     const continued = "This session is being continued from a previous conversation that ran out of context. Move it.";
