@@ -9,8 +9,8 @@ test("demo shows the main job without a key, loses nothing to a kill, and leaves
   expect([exitCode, stderr]).toEqual([0, ""]);
   const path = /export COPPICE_DB=(.*)/.exec(stdout)![1]!;
   const store = openedStore(path, { readonly: true });
-  expect(stdout.indexOf("session lock is a lease")).toBeGreaterThan(0);
-  expect(stdout.indexOf("session lock is a lease")).toBeLessThan(stdout.indexOf("session lock is a `flock`"));
+  expect(stdout.indexOf("It replaces the flock of 2 March")).toBeGreaterThan(0);
+  expect(stdout.indexOf("It replaces the flock of 2 March")).toBeLessThan(stdout.indexOf("session lock is a flock"));
   expect(stdout).toMatch(/told that \d+ messages were stored\. Lost: 0\./);
   expect(stdout).toContain("No problems found.");
   expect(stdout.split("\n").length).toBeLessThan(100);

@@ -81,12 +81,11 @@ export const demoCommand: Command = {
       const question = "which lock replaces flock?";
 
       await show({
-        title:
-          "Somebody asks, a week later. The decision comes first, with its source. The one that it replaced says so.",
+        title: "Somebody asks, a week later. The newest decision comes first, with its source.",
         command: recallCommand,
-        words: `"${question}" --limit 3 --neighbors 0`,
+        words: `"${question}" --limit 3`,
         args: [question],
-        options: { limit: 3, neighbors: 0 },
+        options: { limit: 3 },
         head: 16,
       });
       await show({

@@ -137,15 +137,15 @@ export function hitsPage(
   budget: ResultBudget,
 ): ResultPage<HitItem> {
   const room = { ...budget, tokensMax: budget.tokensMax - FRAME_TOKENS };
-  const lines = new Map<number, string>();
+  const lines = new Map<RecallHit, string>();
   const places = new Map(
-    answerOf(hits, store).flatMap((session) => session.hits.map((one) => [one.hit.messageId, { session, ...one }])),
+    answerOf(hits, store).flatMap((session) => session.hits.map((one) => [one.hit, { session, ...one }])),
   );
   const itemOf = (hit: RecallHit): PageItem<HitItem> => {
     const { messageId, seq, role, root, text } = hit;
     const shown = role !== "tool" && text.length <= HIT_CHARS_MAX ? text : hit.snippet;
     const about = aboutMessage({ ...hit, id: messageId });
-    const place = places.get(messageId);
+    const place = places.get(hit);
     const title = place?.session.title && titleShown(place.session.title);
     const titled = title && { title: visibleText(title) };
     // In this store, another message may have the id of a message on the hub.
@@ -161,7 +161,7 @@ export function hitsPage(
     return cutDown(room, (charsMax) => {
       const cut = cutAtGrapheme(shown, charsMax);
       const line = element("hit", attributes, escapeText([cut, ...did.map((one) => `→ ${one}`)].join("\n")));
-      lines.set(messageId, line);
+      lines.set(hit, line);
       const acted = did.length > 0 && { did };
       const whole = cut === text && !hit.cut;
       const value = { ...about, ...titled, root, ...mark, text: visibleText(cut), ...acted, whole };
@@ -181,7 +181,7 @@ export function hitsPage(
 
 function sessionElement(
   { sessionId, title, project, agent, hits }: AnswerSession,
-  lines: ReadonlyMap<number, string>,
+  lines: ReadonlyMap<RecallHit, string>,
 ): string {
   const about = {
     id: sessionId,
@@ -191,7 +191,7 @@ function sessionElement(
   };
   const content = hits.flatMap(({ hit, asked }) => [
     ...(asked === null ? [] : [element("asked", {}, escapeText(asked))]),
-    lines.get(hit.messageId)!,
+    lines.get(hit)!,
   ]);
   return element("session", about, `\n${content.join("\n")}\n`);
 }
