@@ -234,7 +234,7 @@ function parsedMessage(input: unknown): ParsedMessage {
   for (const [field, value] of Object.entries(unknownFields)) {
     if (value !== undefined) invalid(field, unknownField(field));
   }
-  const plainMetadata = plainJson(metadata, "metadata", rules) as Record<string, JsonValue>;
+  const plainMetadata = plainJson({ ...metadata }, "metadata", rules) as Record<string, JsonValue>;
   return {
     role,
     parts: plainParts,

@@ -256,15 +256,17 @@ const MESSAGE_FIELDS = ["role", "content", "parts", "name", "id", "createdAt", "
 /** Returns the message of a line, whose types `checkedEvent` checks. Unknown fields go into its metadata, except one that is there already. */
 function messageOf(fields: JsonObject): JsonObject & { role: "user" } {
   const { metadata = {} } = fields;
-  const message: Record<string, JsonValue | undefined> = {};
-  const others: JsonObject = {};
-  for (const [field, value] of Object.entries(fields)) {
-    const isOther = !MESSAGE_FIELDS.includes(field) && isObject(metadata) && !Object.hasOwn(metadata, field);
-    if (isOther && callFieldOf({ [field]: value }) === undefined) others[field] = value;
-    else message[field] = value;
-  }
-  if (Object.keys(others).length > 0) message.metadata = { ...(metadata as JsonObject), ...others };
-  return message as JsonObject & { role: "user" };
+  const isOther = ([field, value]: [string, JsonValue]): boolean =>
+    !MESSAGE_FIELDS.includes(field) &&
+    isObject(metadata) &&
+    !Object.hasOwn(metadata, field) &&
+    callFieldOf({ [field]: value }) === undefined;
+  const [others, own] = [Object.entries(fields).filter(isOther), Object.entries(fields).filter((one) => !isOther(one))];
+  // A field may be named `__proto__`, so no field is assigned.
+  const message = Object.fromEntries(own) as JsonObject & { role: "user" };
+  return others.length === 0
+    ? message
+    : { ...message, metadata: { ...(metadata as JsonObject), ...Object.fromEntries(others) } };
 }
 
 const ENTRY_FIELDS = ["entry", "id", "createdAt"];
