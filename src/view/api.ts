@@ -195,6 +195,8 @@ export interface WorkAnswer {
 export interface SearchHit
   extends Pick<RecallHit, "messageId" | "seq" | "role" | "name" | "createdAtMs" | "supersededBy" | "score" | "parts"> {
   asked: string | null;
+  /** The seq of the question, if that is a hit, too. */
+  questionSeq?: number;
   /** What answers, without the marks of Markdown. */
   spans: Span[];
   copyCount: number;

@@ -34,7 +34,7 @@ export async function searchAnswer(store: Store, request: SearchRequest): Promis
   };
 }
 
-function shownHit({ hit, asked }: AnswerHit): SearchHit {
+function shownHit({ hit, asked, question }: AnswerHit): SearchHit {
   const { messageId, seq, role, name, createdAtMs, supersededBy, score, parts, snippet, marks, copies } = hit;
   return {
     messageId,
@@ -46,6 +46,7 @@ function shownHit({ hit, asked }: AnswerHit): SearchHit {
     score,
     ...(parts !== undefined && { parts }),
     asked,
+    ...(question !== null && { questionSeq: question.seq }),
     spans: spansOf(snippet, marks),
     copyCount: copies.length,
   };

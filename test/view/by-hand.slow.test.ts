@@ -142,7 +142,7 @@ describe.skipIf(!hasChromium)("by hand", () => {
       const before = await page.locator(".hits").textContent();
       await page.keyboard.type(" that ssh inherited");
       await expect.poll(() => page.locator(".hits").textContent()).not.toBe(before);
-      await expect.poll(() => page.locator(".hit").first().textContent()).toContain("inherited");
+      await expect.poll(() => page.locator(".hit").first().textContent()).toContain("unix.Open");
       expect(await page.locator(".parts").count()).toBe(0);
       await page.getByLabel("Explain the scores").click();
       await page.locator(".parts").first().waitFor();

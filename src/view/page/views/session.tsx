@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { SearchAnswer, SessionAnswer, SessionLink, ViewMessage } from "../../api.ts";
+import type { SearchAnswer, SearchHit, SessionAnswer, SessionLink, ViewMessage } from "../../api.ts";
 import { get, type Refused, useGet } from "../client.ts";
 import { compact, count, number, sessionTitle } from "../format.ts";
 import { viewKeys } from "../keyboard.ts";
@@ -286,7 +286,8 @@ function Messages({ answer, outline }: { answer: SessionAnswer; outline: Outline
 
 /** Returns where the hits of a search in one session are, in the session's order. */
 function seqsOf(answer: SearchAnswer | undefined): number[] {
-  return (answer?.sessions ?? []).flatMap(({ hits }) => hits.map(({ seq }) => seq)).sort((left, right) => left - right);
+  const seqsOfHit = ({ seq, questionSeq = seq }: SearchHit): number[] => [...new Set([seq, questionSeq])];
+  return (answer?.sessions ?? []).flatMap(({ hits }) => hits.flatMap(seqsOfHit)).sort((left, right) => left - right);
 }
 
 function placeOf(hits: readonly number[], more: boolean, seq: number): string {
