@@ -1,4 +1,4 @@
-// What the programs of agents write into messages. Importers mark it, and readers of a text that no importer marked leave it out.
+// Recognizes what the programs of agents write into messages. Importers mark it. Readers of other texts leave it out.
 
 /** A piece of a text, which a program wrote, or not. */
 export interface Piece {
@@ -32,17 +32,17 @@ const OPENING = new RegExp(
   "gm",
 );
 
-/** What a program writes behind an element. */
+/** A program may write this after an element. */
 const NOTE = /\s*(?:Read the output file to retrieve the result|Full transcript available at): [^\n]*/y;
 
-/** What an editor tells before the words of the user. */
+/** An editor writes this before the words of the user. */
 const PREFACE = /^\s*# [^\n]*\n(?:[\s\S]*?\n)?## My request for Codex:[^\S\n]*(?:\n\s*|$)/;
 
 /** Commands that steer the program. What stands behind them is for the program, too. */
 const STEERING =
   "(?:add-dir|agents|bashes|bug|clear|compact|compress|config|context|copy|cost|diff|doctor|exit|export|extensions|fast|feedback|help|hooks|ide|keybindings|login|logout|mcp|memory|mention|model|new|output-style|permissions|plugin|privacy-settings|quit|release-notes|resume|rewind|settings|skills|stats|status|statusline|terminal-setup|theme|tools|undo|upgrade|usage|vim)";
 
-/** Those of them that any text may follow. */
+/** Any text may follow these commands. */
 const WITH_TEXT = "(?:add-dir|bug|compact|compress|copy|export|feedback|memory)";
 
 /** Texts that are the program's, and commands without words for the model. */
@@ -62,8 +62,9 @@ const WHOLE = new RegExp(
     .join("|"),
 );
 
-/** The file of a command begins so. */
+/** The pattern would take long for a long text without an end of the front matter. */
 const FRONT_MATTER_CHARS = 8_000;
+/** The file of a command begins so. */
 const FRONT_MATTER = /^\s*---\n(?:[\w-]+:[^\n]*\n)*?description:[^\n]*\n(?:[^\n]*\n)*?---\s*/;
 
 /** The file of a command that takes words of the user, and where they are in it. */
@@ -73,7 +74,7 @@ const TEMPLATE_INPUT = /(?:^|\n)(?:#+ +User Input|User input:|\*\*User input:?\*
 /** The tags around what a user typed behind a command. */
 const ARGUMENTS = /<\/?command-args>/g;
 
-/** What a program says when one of its hooks stopped the model. */
+/** A program says this when one of its hooks has stopped the model. */
 const FEEDBACK = /^\s*(?:Operation stopped by hook|Stop hook feedback):/;
 
 /** Returns what a user says in a text, or in the beginning of one, without what a program wrote into it. */
