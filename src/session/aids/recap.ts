@@ -155,7 +155,7 @@ function sessionIn(
   // These two are read whole, and so compared with their checksums.
   const ends = messages.byIds([byTime[0]!.id, byTime.at(-1)!.id]);
   const times = ends.map(({ createdAtMs }) => createdAtMs);
-  // What comes last tells whether the words before it closed a turn.
+  // The last message shows whether the words before it closed a turn.
   const seqLast = Math.max(...ends.map(({ seq }) => seq));
   if (seqLast > (said.at(-1)?.seq ?? -1))
     said.push(...messages.notableBefore(id, { seqFrom: seqLast, seqEnd: seqLast + 1, limit: 1 }));
