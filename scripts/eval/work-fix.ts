@@ -76,7 +76,7 @@ function fixFigures(store: Store, reader: WorkReader): Record<string, number> {
     const past = before(reader, createdAtMs);
     if (past.failedWith(error, scope).length === 0) continue;
     counts.asked += 1;
-    const told = fixesOf(past, error, PROJECT, TOLD_MAX);
+    const told = fixesOf(past, error, { project: PROJECT, limit: TOLD_MAX, errors: () => [] });
     if (told.length === 0) continue;
     if (told.some((fix) => isSame(fix, own))) counts.right += 1;
     else counts.wrong += 1;

@@ -2,16 +2,19 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { Option } from "commander";
 import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
+import { projectAt } from "../../core/project.ts";
 import type { CommandWay, FileSession, Fix, Friction, Replaced } from "../../session/aids/past-work.ts";
+import { projectNamer } from "../../session/aids/project-meant.ts";
 import { sessionNames } from "../../session/aids/session-name.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { wholeNumberOption } from "../options.ts";
+import { cutToWidth, displayWidth } from "../screen/display-width.ts";
 import { messageHandle } from "../screen/message-lines.ts";
 import { idsShown } from "../screen/short-ids.ts";
 import type { Terminal } from "../screen/terminal.ts";
-import { formatCount } from "../screen/text.ts";
+import { formatCount, oneLine } from "../screen/text.ts";
 import { sectionLines, timeFor, titleLine } from "../screen/topic-lines.ts";
 import { findProject } from "../stores/find-project.ts";
 
@@ -23,6 +26,7 @@ interface Flags {
 const LIMIT_DEFAULT = 10;
 /** The most lines of each kind below a session. */
 const LINES_MAX = 3;
+const PATH_WIDTH_MIN = 20;
 /** The most steps that are shown of what made an error go. */
 const STEPS_MAX = 6;
 
@@ -54,10 +58,18 @@ export const fileCommand: Command<Flags & { restore?: boolean }> = {
       const [newest] = store.work.replaced(wanted, { ...scoped(store, options), limit: 1 });
       return { value: { path, replaced: newest ?? null }, lines: restoredLines(newest, path!) };
     }
-    const sessions = store.work.file(wanted, scoped(store, options));
+    const asked = scoped(store, options);
+    const here = store.work.file(wanted, asked);
+    const sessions = hereFirst(here.length === 0 && wanted !== path ? store.work.file(path!, asked) : here);
     return { value: { path, sessions }, lines: fileLines(sessions, path!, store, terminal) };
   },
 };
+
+/** Puts what is of the project in this folder first. */
+function hereFirst<T extends { project: string | null }>(found: readonly T[]): T[] {
+  const here = projectAt(process.cwd());
+  return [...found].sort((left, right) => Number(right.project === here) - Number(left.project === here));
+}
 
 function restoredLines(newest: Replaced | undefined, path: string): string[] {
   if (newest !== undefined) return newest.texts;
@@ -82,14 +94,17 @@ function* fileLines(
     sessions.map(({ sessionId }) => sessionId),
   );
   const idOf = idsShown(store, terminal);
-  for (const { sessionId, lastAtMs, readCount, changeCount, changes, decided } of sessions) {
+  const nameOf = projectNamer(store);
+  for (const { sessionId, project, path, lastAtMs, readCount, changeCount, changes, decided } of sessions) {
     yield titleLine(names.get(sessionId) ?? "", `session ${idOf(sessionId)}`, terminal);
     const counts = [
       timeFor(terminal, lastAtMs),
       ...(changeCount > 0 ? [formatCount(changeCount, "change")] : []),
       ...(readCount > 0 ? [formatCount(readCount, "read")] : []),
     ];
-    yield terminal.style("dim", counts.join(" · "));
+    const facts = `${[oneLine(nameOf(project)), ...counts].filter(Boolean).join(" · ")} · `;
+    const room = terminal.width === undefined ? Number.POSITIVE_INFINITY : terminal.width - displayWidth(facts);
+    yield terminal.style("dim", facts + cutToWidth(oneLine(path), Math.max(PATH_WIDTH_MIN, room), "start"));
     const rows = (lines: FileSession["changes"]): { text: string; source: string }[] =>
       lines
         .slice(0, LINES_MAX)
@@ -106,7 +121,7 @@ export const fixCommand: Command<Flags> = {
   summary: "Show what made an error go when it came up before, or which errors keep coming back.",
   details:
     "Quotes, paths, numbers and addresses in the error do not count. A fix is what was changed and run between the failure and the first " +
-    "success of the same call. If nothing is known, nothing is shown. Without an error: those that came back in three sessions or more. " +
+    "success of the same call. If the error is not known, similar ones are shown. Without an error: those that came back in three sessions or more. " +
     "If a word begins with a dash, put `--` before the error. With --json: {fixes}; without an error {errors}.",
   argument: "the error's line, or all of the output in quotes",
   options: OPTIONS,
@@ -135,8 +150,8 @@ function* fixLines(fixes: readonly Fix[], store: Store, terminal: Terminal): Gen
 }
 
 function* linesOfFix(fix: Fix, shownId: string, terminal: Terminal): Generator<string> {
-  const { error, atMs, failedMessageId, curedMessageId, succeeded, steps, said } = fix;
-  yield titleLine(error, `session ${shownId}`, terminal);
+  const { error, similar, atMs, failedMessageId, curedMessageId, succeeded, steps, said } = fix;
+  yield titleLine(similar ? `similar: ${error}` : error, `session ${shownId}`, terminal);
   yield terminal.style("dim", `${timeFor(terminal, atMs)} · failed at ${messageHandle(failedMessageId)}`);
   if (said !== null)
     yield* sectionLines("said", [{ text: said.text, source: messageHandle(said.messageId) }], terminal);
@@ -153,7 +168,8 @@ export const howCommand: Command<Flags> = {
   usage: "how <command...>",
   summary: "Show how a command is really called here, what worked and what failed.",
   details:
-    "The ways that worked most often are first. The error of a way that failed is shown without paths and numbers.",
+    "What was called in the project of this folder is first, then the ways that worked most often. The error of a way that failed is " +
+    "shown without paths and numbers.",
   argument: "a program or tool, or the beginning of its command line: go test",
   options: OPTIONS,
   paged: true,
@@ -162,34 +178,40 @@ export const howCommand: Command<Flags> = {
   async run({ args, options, loadStores, terminal }) {
     const store = (await loadStores()).openToRead();
     const command = args.join(" ");
-    const ways = store.work.ways(command, scoped(store, options));
-    return { value: { command, ways }, lines: wayLines(ways, command, terminal) };
+    const ways = waysHereFirst(store, command, scoped(store, options));
+    return { value: { command, ways }, lines: wayLines(ways, command, store, terminal) };
   },
 };
 
-function* wayLines(ways: readonly CommandWay[], command: string, terminal: Terminal): Generator<string> {
+/** Those of the project in this folder are not cut by those of others. */
+function waysHereFirst(store: Store, command: string, asked: ReturnType<typeof scoped>): CommandWay[] {
+  const all = store.work.ways(command, asked);
+  const here = projectAt(process.cwd());
+  if (asked.project !== undefined || here === undefined) return all;
+  const own = store.work.ways(command, { ...asked, project: here });
+  return [...own, ...all.filter(({ project }) => project !== here)].slice(0, asked.limit);
+}
+
+function* wayLines(ways: readonly CommandWay[], command: string, store: Store, terminal: Terminal): Generator<string> {
   if (ways.length === 0) {
     terminal.note(`No stored session has run ${command}.`);
     return;
   }
-  const rows = (
-    chosen: readonly CommandWay[],
-    timesOf: (way: CommandWay) => string,
-  ): { text: string; source: string }[] =>
-    chosen.map((way) => ({ text: `${timesOf(way)}${way.command}`, source: messageHandle(way.messageId) }));
+  const isOfOne = new Set(ways.map(({ project }) => project)).size === 1;
+  const nameOf = projectNamer(store);
+  const rowOf = (count: number, way: CommandWay, messageId: number): { text: string; source: string } => {
+    const place = isOfOne || way.project === null ? "" : `  · ${nameOf(way.project)}`;
+    return { text: `${count} ×  ${way.command}${place}`, source: messageHandle(messageId) };
+  };
   const worked = ways.filter(({ okCount }) => okCount > 0);
-  const failed = ways.filter(({ okCount }) => okCount === 0);
   yield* sectionLines(
     "worked",
-    rows(worked, ({ okCount }) => `${okCount} ×  `),
+    worked.map((way) => rowOf(way.okCount, way, way.messageId)),
     terminal,
   );
-  for (const way of failed) {
-    yield* sectionLines(
-      "failed",
-      rows([way], ({ failedCount }) => `${failedCount} ×  `),
-      terminal,
-    );
+  for (const way of ways) {
+    if (way.failedMessageId === null) continue;
+    yield* sectionLines("failed", [rowOf(way.failedCount, way, way.failedMessageId)], terminal);
     if (way.error !== null) yield `${" ".repeat(12)}${terminal.style("dim", way.error)}`;
   }
 }

@@ -21,6 +21,10 @@ const STEPS_MAX = 10;
 /** The most errors of a text that are looked up. */
 const ERRORS_MAX = 5;
 const LINE_CHARS_MAX = 200;
+const ERROR_WORD = /\p{L}[\p{L}\p{N}_]{2,}/gu;
+/** Errors are similar if they share so many words, and if these are this part of the words of both (the Dice coefficient). */
+const SHARED_WORDS_MIN = 3;
+const LIKENESS_MIN = 0.6;
 
 export const WORK_LIMIT_DEFAULT = 10;
 
@@ -64,6 +68,9 @@ interface FileSessionsOptions {
 /** What a session did with a file. */
 export interface FileSession {
   sessionId: string;
+  project: string | null;
+  /** The file as the session named it last. Several files may have the name that was asked for. */
+  path: string;
   /** The time of its last action with the file, in Unix milliseconds. */
   lastAtMs: number;
   readCount: number;
@@ -90,6 +97,8 @@ export interface FixStep {
 export interface Fix {
   /** The error, without what differs each time it occurs. */
   error: string;
+  /** True if it is not the error that was asked for, but shares most of its words. */
+  similar: boolean;
   sessionId: string;
   /** The call that failed, and the first one that succeeded after it. `expand` accepts both. */
   failedMessageId: number;
@@ -103,15 +112,18 @@ export interface Fix {
   said: WorkLine | null;
 }
 
-/** A way in which a program was called. */
+/** A way in which a program was called in a project. */
 export interface CommandWay {
   command: string;
+  project: string | null;
   okCount: number;
   failedCount: number;
   lastAtMs: number;
   /** The newest of its calls that worked, or else of those that failed. */
   messageId: number;
   sessionId: string;
+  /** The newest of its calls that failed; null if none did. */
+  failedMessageId: number | null;
   /** The error of its newest failure, without what differs each time it occurs. */
   error: string | null;
 }
@@ -153,14 +165,14 @@ export interface Work {
   replaced(path: string, options?: WorkOptions): Replaced[];
   /**
    * Returns what made an error go in earlier sessions, newest first: what was changed and run between the failure and the first success
-   * of the same call. Returns nothing rather than a guess.
+   * of the same call. If the error is not known, the same for errors that share most of its words.
    *
    * @param error  The error's line, or all of the output.
    * @throws {StoreError} `OPTION_INVALID`, `STORE_CORRUPT`.
    */
   fixes(error: string, options?: WorkOptions): Fix[];
   /**
-   * Returns the ways in which a program or tool was called, those that worked most often first.
+   * Returns the ways in which a program or tool was called, in each project by itself, those that worked most often first.
    *
    * @param command  The program or tool, or the beginning of its command line, such as `npm run`.
    * @throws {StoreError} `OPTION_INVALID`, `STORE_CORRUPT`.
@@ -243,9 +255,9 @@ function fileSession(
     const message = said.find(({ id }) => id === messageId)!;
     if (names(text, path) && !decided.has(text)) decided.set(text, lineOf(sessionId, message, text));
   }
+  const [{ project, target, createdAtMs: lastAtMs }] = actions as [PlacedAction];
   return {
-    sessionId,
-    lastAtMs: actions[0]!.createdAtMs,
+    ...{ sessionId, project, path: target, lastAtMs },
     readCount: actions.filter(({ kind }) => kind === "read").length,
     changeCount: changes.length,
     changes: [...reasons.values()],
@@ -275,15 +287,41 @@ function proseOf({ role, text, parts }: TurnMessage): string | undefined {
  * Returns what was done in earlier sessions after which an error did not come back there, newest first.
  *
  * @param text  The error, with or without the output around it.
+ * @param options.errors  All errors. Similar ones are looked up if the error itself is not known.
  */
-export function fixesOf(reader: WorkReader, text: string, project: string | undefined, limit: number): Fix[] {
-  const errors = new Set(errorLinesIn(text).flatMap((line) => errorSignature(line) ?? []));
-  const fixes: Fix[] = [];
-  for (const error of [...errors].slice(0, ERRORS_MAX)) {
-    const failures = withoutCopies(reader.failedWith(error, { project, limit: FAILED_MAX }));
-    fixes.push(...fixesAfter(reader, failures, error, limit - fixes.length));
-  }
-  return fixes;
+export function fixesOf(
+  reader: WorkReader,
+  text: string,
+  { project, limit, errors }: { project: string | undefined; limit: number; errors: () => readonly string[] },
+): Fix[] {
+  const asked = new Set(errorLinesIn(text).flatMap((line) => errorSignature(line) ?? []));
+  const fixesWith = (signatures: Iterable<string>): Fix[] => {
+    const fixes: Fix[] = [];
+    for (const error of [...signatures].slice(0, ERRORS_MAX)) {
+      const failures = withoutCopies(reader.failedWith(error, { project, limit: FAILED_MAX }));
+      fixes.push(...fixesAfter(reader, failures, error, limit - fixes.length));
+    }
+    return fixes;
+  };
+  const known = fixesWith(asked);
+  if (known.length > 0) return known;
+  return fixesWith(similarErrors(errors(), asked)).map((fix) => ({ ...fix, similar: true }));
+}
+
+/** Returns errors that share most of their words with one of these, the most similar first. */
+function similarErrors(errors: readonly string[], asked: ReadonlySet<string>): string[] {
+  const wordsOf = (error: string): Set<string> => new Set(error.toLowerCase().match(ERROR_WORD) ?? []);
+  const wanted = [...asked].map(wordsOf).filter(({ size }) => size >= SHARED_WORDS_MIN);
+  const found = errors.flatMap((error) => {
+    const own = wordsOf(error);
+    const likeness = wanted.map((words) => {
+      const shared = [...words].filter((word) => own.has(word)).length;
+      return shared < SHARED_WORDS_MIN ? 0 : (2 * shared) / (words.size + own.size);
+    });
+    const best = Math.max(0, ...likeness);
+    return best >= LIKENESS_MIN ? [{ error, best }] : [];
+  });
+  return found.sort((left, right) => right.best - left.best).map(({ error }) => error);
 }
 
 /** Returns what made an error go, newest first: for each session, after its newest failure. */
@@ -321,7 +359,7 @@ export function fixAfter(reader: WorkReader, failed: PlacedAction, error: string
     .filter(({ seq, role }) => seq > failed.seq && seq <= cured.seq && role === "assistant")
     .findLast((message) => proseOf(message) !== undefined);
   return {
-    error,
+    ...{ error, similar: false },
     sessionId: failed.sessionId,
     failedMessageId: failed.messageId,
     curedMessageId: cured.messageId,
@@ -355,16 +393,21 @@ export function waysOf(reader: WorkReader, command: string, project: string | un
   const name = baseName(words[0] ?? "");
   const ways = new Map<string, CommandWay>();
   for (const action of withoutCopies(reader.named(name, { project, limit: NAMED_MAX }))) {
-    const { kind, target, outcome, createdAtMs, messageId, sessionId, error } = action;
+    const { kind, target, outcome, createdAtMs, messageId, sessionId, error, project: of } = action;
     if (kind !== "run" || !beginsWith(target, words.slice(1))) continue;
-    let way = ways.get(target);
+    const key = JSON.stringify([of, target]);
+    let way = ways.get(key);
     if (way === undefined) {
-      way = { command: target, okCount: 0, failedCount: 0, lastAtMs: createdAtMs, messageId, sessionId, error: null };
-      ways.set(target, way);
+      const counts = { okCount: 0, failedCount: 0, lastAtMs: createdAtMs };
+      way = { command: target, project: of, ...counts, messageId, sessionId, failedMessageId: null, error: null };
+      ways.set(key, way);
     }
     if (outcome === "ok" && way.okCount === 0) Object.assign(way, { messageId, sessionId });
     if (outcome === "ok") way.okCount += 1;
-    if (outcome === "failed") way.failedCount += 1;
+    if (outcome === "failed") {
+      way.failedCount += 1;
+      way.failedMessageId ??= messageId;
+    }
     way.error ??= error;
   }
   const tried = [...ways.values()].filter(({ okCount, failedCount }) => okCount + failedCount > 0);

@@ -2,6 +2,7 @@ import { StoreError } from "../../core/errors.ts";
 import type { Role } from "../../core/message.ts";
 import type { Store } from "../store.ts";
 import type { CommandWay, FileSession, Fix, Friction, WorkOptions } from "./past-work.ts";
+import { projectNamer } from "./project-meant.ts";
 import { sessionNames } from "./session-name.ts";
 
 /** The most changes and decisions of a session, and steps of a fix, that are named. */
@@ -50,23 +51,27 @@ export function workItems(store: Store, asked: WorkQuestion, options: WorkOption
     return sessions.map((session) => fileItem(session, names.get(session.sessionId) ?? ""));
   }
   if (error !== undefined) return store.work.fixes(error, options).map(fixItem);
-  if (command !== undefined) return store.work.ways(command, options).map(wayItem);
+  if (command !== undefined) {
+    const ways = store.work.ways(command, options);
+    const projectOf = new Set(ways.map(({ project }) => project)).size > 1 ? projectNamer(store) : () => "";
+    return ways.map((way) => wayItem(way, projectOf(way.project)));
+  }
   return store.work.friction(options).map(frictionItem);
 }
 
 function fileItem(
-  { sessionId, lastAtMs, changes, decided, readCount, changeCount }: FileSession,
+  { sessionId, path, lastAtMs, changes, decided, readCount, changeCount }: FileSession,
   title: string,
 ): WorkItem {
   const lines = [
     ...decided.map(({ by, text, messageId }) => ({ kind: "decided", by, text, messageId })),
     ...changes.map(({ by, text, messageId }) => ({ kind: "changed", by, text, messageId })),
   ];
-  const about = changeCount === 0 ? `${title} (read ${readCount} times)` : title;
+  const about = `${title} · ${path}${changeCount === 0 ? ` (only read, ${readCount} ×)` : ""}`;
   return { about, by: "coppice", sessionId, atMs: lastAtMs, lines: lines.slice(0, LINES_MAX) };
 }
 
-function fixItem({ error, sessionId, atMs, steps, succeeded, said, curedMessageId }: Fix): WorkItem {
+function fixItem({ error, similar, sessionId, atMs, steps, succeeded, said, curedMessageId }: Fix): WorkItem {
   const lines: WorkItemLine[] = [
     ...(said === null ? [] : [{ kind: "said", by: said.by, text: said.text, messageId: said.messageId }]),
     ...steps.slice(-LINES_MAX).map(({ kind, target, text, messageId }): WorkItemLine => {
@@ -74,16 +79,19 @@ function fixItem({ error, sessionId, atMs, steps, succeeded, said, curedMessageI
     }),
     { kind: "worked", by: "assistant", text: succeeded, messageId: curedMessageId },
   ];
-  return { about: error, by: "tool", sessionId, atMs, lines };
+  return { about: similar ? `similar: ${error}` : error, by: "tool", sessionId, atMs, lines };
 }
 
-function wayItem({ command, sessionId, lastAtMs, okCount, failedCount, error, messageId }: CommandWay): WorkItem {
-  const counted = (kind: string, count: number, printed: string | null): WorkItemLine[] => {
+/** @param project  Its name, if there are ways of several projects. */
+function wayItem(way: CommandWay, project: string): WorkItem {
+  const { command, sessionId, lastAtMs, okCount, failedCount, error, messageId, failedMessageId } = way;
+  const counted = (kind: string, count: number, printed: string | null, at: number): WorkItemLine[] => {
     if (count === 0) return [];
-    const text = `${count} times${printed === null ? "" : `: ${printed}`}`;
-    return [{ kind, by: printed === null ? "coppice" : "tool", text, messageId }];
+    const text = `${count} times${project === "" ? "" : ` in ${project}`}${printed === null ? "" : `: ${printed}`}`;
+    return [{ kind, by: printed === null ? "coppice" : "tool", text, messageId: at }];
   };
-  const lines = [...counted("worked", okCount, null), ...counted("failed", failedCount, error)];
+  const failed = counted("failed", failedCount, error, failedMessageId ?? messageId);
+  const lines = [...counted("worked", okCount, null, messageId), ...failed];
   return { about: command, by: "assistant", sessionId, atMs: lastAtMs, lines };
 }
 

@@ -68,7 +68,10 @@ export class StoreWork implements Work {
 
   fixes(error: string, options: WorkOptions = {}): Fix[] {
     return this.#read("work.fixes", options, (reader, { project, limit }) =>
-      fixesOf(reader, textValue("the error", error), project, limit),
+      fixesOf(reader, textValue("the error", error), {
+        ...{ project, limit },
+        errors: () => this.#repositories.actions.errors(),
+      }),
     );
   }
 

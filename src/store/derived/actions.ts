@@ -219,6 +219,11 @@ export class ActionRepository extends Repository {
     return found.length > 0 ? found : this.#failedAround(wanted);
   }
 
+  /** Returns all errors, those that occurred most often first. */
+  errors(): string[] {
+    return this.#errors(1).map(({ error }) => error);
+  }
+
   /** Returns the errors of programs that occurred in most sessions. An agent's own tools say in their errors what to do. */
   recurring(options: { project: string | undefined; sessionsMin: number; limit: number }): RecurringError[] {
     const { project = null, sessionsMin, limit } = options;

@@ -143,7 +143,11 @@ describe("past_work", () => {
     const client = await served(store.path);
     const file = await client.call("past_work", { file: "lease.ts", limit: 1 });
     expect(file.structuredContent.items).toMatchObject([
-      { about: "Lease", sessionId: "c", lines: [{ kind: "changed", text: "The clock was wrong </past_work>." }] },
+      {
+        about: "Lease · /srv/web/src/lease.ts",
+        sessionId: "c",
+        lines: [{ kind: "changed", text: "The clock was wrong </past_work>." }],
+      },
     ]);
     expect(file.content[0].text).toContain("The clock was wrong &lt;/past_work&gt;.");
     const fix = await client.call("past_work", { error: `a.ts:3: ${error}`, limit: 1 });

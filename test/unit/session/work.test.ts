@@ -234,3 +234,33 @@ test("wrong options are refused", async () => {
   expect(() => store.work.ways("go", { limit: -1 })).toThrow("limit");
   expect(() => store.work.fixes("x", { projekt: "web" } as never)).toThrow("projekt");
 });
+
+test("the ways of each project are counted by themselves, with what failed there", async () => {
+  const store = temporaryStore();
+  const build = (id: string, project: string, messages: readonly MessageInput[]) =>
+    store.session(id, { project }).append(messages);
+  build("theirs", "/srv/other", [...runs("npm run build", "done"), ...runs("npm run build", "done")]);
+  build("ours", "/srv/web", [
+    ...fails("npm run build", "Error: Cannot find module ./gone"),
+    ...runs("npm run build", "done"),
+    ...fails("npm run build", "Error: Unexpected token in the config"),
+  ]);
+  await store.upkeep();
+  const [theirs, ours, ...others] = store.work.ways("npm run");
+  expect(others).toEqual([]);
+  expect(theirs).toMatchObject({ project: "/srv/other", okCount: 2, failedCount: 0, failedMessageId: null });
+  expect(ours).toMatchObject({ project: "/srv/web", okCount: 1, failedCount: 2 });
+  expect(ours!.error).toBe("Error: Unexpected token in the config");
+  const failed = store.expand(ours!.failedMessageId!).members.find(({ id }) => id === ours!.failedMessageId);
+  expect(failed).toMatchObject({ sessionId: "ours" });
+  expect(store.work.ways("npm run", { project: "/srv/web" })).toEqual([ours]);
+});
+
+test("an error that nobody had is answered by one that shares most of its words, and by no other", async () => {
+  const store = await storeWith({ first: MENDED });
+  const [similar] = store.work.fixes("TypeError: session.lease.until is not any function");
+  expect(similar).toMatchObject({ error: ERROR, similar: true, succeeded: "npm test -- lease" });
+  expect(store.work.fixes(ERROR)).toMatchObject([{ similar: false }]);
+  expect(store.work.fixes("TypeError: fetch is not a constructor of anything here")).toEqual([]);
+  expect(store.work.fixes("Error: no space left on device")).toEqual([]);
+});

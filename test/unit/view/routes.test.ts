@@ -555,7 +555,11 @@ test("past work names its messages by their place in the session", async () => {
   const view = await ServedView.entered(store);
   const { items } = await view.get("/api/work", { file: "lease.ts" });
   expect(items).toMatchObject([
-    { about: "Lease", sessionId: "s", lines: [{ kind: "changed", text: "The clock was wrong.", seq: 1 }] },
+    {
+      about: "Lease · /srv/web/src/lease.ts",
+      sessionId: "s",
+      lines: [{ kind: "changed", text: "The clock was wrong.", seq: 1 }],
+    },
   ]);
   expect((await view.get("/api/work", { command: "cargo" })).items).toEqual([]);
 });
