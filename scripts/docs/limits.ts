@@ -18,7 +18,6 @@ import {
 import { CLUSTER_MESSAGES_MAX, CLUSTER_TOKENS_MAX } from "../../src/forest/cluster.ts";
 import { HOOK_TOKENS_MAX } from "../../src/hooks/quotation.ts";
 import { INPUT_BYTES_MAX } from "../../src/hooks/run-hook.ts";
-import { RETENTION_DAYS_MAX } from "../../src/hub/administration.ts";
 import { LINE_BYTES_MAX, LINE_VALUES_MAX } from "../../src/importers/lines.ts";
 import { RATIO_MAX, UNPACKED_BYTES_MAX } from "../../src/importers/zstd.ts";
 import { WARNINGS_MAX } from "../../src/imports/import-run.ts";
@@ -148,11 +147,6 @@ export const LIMITS = {
   },
   hookTokens: { what: "tokens of what a hook adds", max: HOOK_TOKENS_MAX, beyond: "Further lines are left out" },
   hubRow: { what: "bytes to which a row on a hub inflates", max: HUB_BODY_BYTES_MAX, beyond: "`ROWS_INVALID`" },
-  hubDays: {
-    what: "days for which a hub keeps a project",
-    max: RETENTION_DAYS_MAX,
-    beyond: "`OPTION_INVALID`",
-  },
   viewBody: { what: "bytes of a request to the view", max: BODY_BYTES_MAX, beyond: "Status 413" },
   viewPages: { what: "pages of a view that are open at once", max: LISTENERS_MAX, beyond: "Status 503" },
 } satisfies Record<string, Limit>;

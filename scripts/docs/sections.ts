@@ -52,11 +52,11 @@ export const ERROR_EXAMPLES: { [C in ErrorCode]: ErrorDetails[C] } = {
   HUB_UNREACHABLE: { hub: "hub.example/agents", reason: "ECONNREFUSED" },
   HUB_REFUSED: { hub: "hub.example/agents", reason: 'password authentication failed for user "ada"' },
   HUB_UNSAFE: { hub: "hub.example/agents", reason: "untrusted", found: "self-signed certificate" },
-  HUB_NOT_READY: { hub: "hub.example/agents", command: "coppice hub init" },
+  HUB_NOT_READY: { hub: "hub.example/agents", command: "coppice hub init --team T" },
   PACKAGE_MISSING: { package: "pg", user: "The hub" },
   ID_TAKEN: { sessionId: "support-42", what: "message 12", holder: "support-43" },
   SESSION_DIVERGED: { sessionId: "support-42", what: "message 12" },
-  FORGOTTEN_ON_HUB: { sessionId: "support-42", messageCount: 2 },
+  SESSION_COPIED: { sessionId: "support-42", author: "ada" },
   SESSION_FORGOTTEN: { sessionId: "support-42" },
   ROWS_INVALID: { path: "moved.rows", reason: "it is cut off: its last line is missing" },
 };

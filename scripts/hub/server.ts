@@ -6,7 +6,7 @@ import { type PostgresServer, startPostgres } from "../../test/support/postgres.
 export async function startHub({ isDurable }: { isDurable: boolean }): Promise<PostgresServer> {
   const server = await startPostgres({ isDurable });
   const hub = await HubConnection.to(server.url);
-  await initHub(hub);
+  await initHub(hub, "web");
   await grantTeam(hub, "postgres", "web", "write");
   await hub.close();
   return server;

@@ -1,6 +1,6 @@
 import type { Hub, PushReport } from "../hub/hub.ts";
 import type { Remote } from "../hub/remote.ts";
-import type { HubAccess } from "../mcp/live-hub.ts";
+import type { SyncReport } from "../hub/sync.ts";
 import type { Store } from "../session/store.ts";
 import { Failure } from "./failure.ts";
 import { formatCount, oneLine } from "./screen/text.ts";
@@ -14,28 +14,38 @@ export async function storedRemote(store: Store): Promise<Remote> {
   throw new Failure("REMOTE_MISSING", "This store has no hub.", { hint });
 }
 
+const FORK = "To keep both: coppice hub push ID --fork";
+
 /** Says of each session that was not sent why, and what to do. */
 const UNSENT = {
-  gone: "was forgotten on the hub, and now here, too",
+  gone: "was forgotten on the hub, and now here, too.",
   kept:
-    "began here, and the hub has forgotten it, or messages of it: it is kept, and not sent until you choose by " +
-    "`coppice hub push <session> --forgotten keep`, `forget` or `send`",
-  expired: "is kept by the hub no longer; it stays here",
-  moved: "was taken by another store: go on there",
-  behind: "is newer on the hub, because a copy of this file pushed it: pull it, and go on",
-  diverged: "differs from what the hub has or has forgotten under its id: go on with one of them under another id",
+    "began here, and the hub has forgotten it, or messages of it. It is kept, and not sent until you choose: " +
+    "coppice hub push ID --forgotten keep, forget or send",
+  moved: `was taken by another store, and has gone on here. ${FORK}`,
+  forked: "had gone on here and elsewhere. What is here went to the hub as a session of its own.",
+  behind: "is newer on the hub, because a copy of this file pushed it: coppice hub pull ID",
+  diverged: `has gone on here and in a copy of this file. ${FORK}`,
 } as const;
 
-export function* pushLines(report: PushReport): Generator<string> {
-  yield `Sent ${formatCount(report.messageCount, "message")} of ${formatCount(report.sessionCount, "session")}.`;
-  const forks = new Map(report.forked.map(({ sessionId, forkId }) => [sessionId, forkId]));
+export function* pushLines({ messageCount, sessionCount, forgottenCount, ...lists }: PushReport): Generator<string> {
+  const sent = `Sent ${formatCount(messageCount, "message")} of ${formatCount(sessionCount, "session")}.`;
+  const forgot = `Forgot ${formatCount(forgottenCount, "session")} on the hub.`;
+  if (messageCount > 0 || sessionCount > 0) yield sent;
+  if (forgottenCount > 0) yield forgot;
+  if (messageCount === 0 && sessionCount === 0 && forgottenCount === 0) yield "The hub has everything already.";
   for (const [outcome, text] of Object.entries(UNSENT)) {
-    for (const id of report[outcome as keyof typeof UNSENT]) {
-      const forkId = forks.get(id);
-      if (forkId === undefined) yield `${oneLine(id)} ${text}.`;
-      else yield `${oneLine(id)} was taken by another store. What only this store had went to the hub as ${forkId}.`;
-    }
+    for (const id of lists[outcome as keyof typeof UNSENT])
+      yield `${oneLine(id)} ${text.replaceAll("ID", oneLine(id))}`;
   }
+}
+
+export function* syncLines({ messageCount, sessionCount, forgotten, refused }: SyncReport): Generator<string> {
+  yield messageCount === 0 && sessionCount === 0
+    ? "Nothing is new on the hub."
+    : `Got ${formatCount(messageCount, "message")} of ${formatCount(sessionCount, "session")}.`;
+  for (const id of forgotten) yield `${oneLine(id)} was forgotten, and its copy is gone.`;
+  for (const { sessionId, reason } of refused) yield `${oneLine(sessionId)} could not be read: ${oneLine(reason)}`;
 }
 
 /** Returns the store's hub. @throws {Failure} `REMOTE_MISSING`, also if no project may go there. */
@@ -47,19 +57,12 @@ export async function remoteWithProjects(store: Store): Promise<Remote> {
 }
 
 /** Connects, and closes the connection however the work ends. */
-export async function withHub<T>(url: string, work: (hub: Hub) => Promise<T>): Promise<T> {
+export async function withHub<T>({ url, team }: Remote, work: (hub: Hub) => Promise<T>): Promise<T> {
   const { openHub } = await import("../hub/hub.ts");
-  const hub = await openHub(url);
+  const hub = await openHub(url, { team: team ?? undefined });
   try {
     return await work(hub);
   } finally {
     await hub.close();
   }
 }
-
-/** The hub of the store that an MCP server serves. Its code is loaded when a call asks it. */
-export const HUB: HubAccess = {
-  urlOf: async (store) => (await import("../hub/remote.ts")).remoteOf(store)?.url,
-  nameOf: async (store, project) => (await import("../hub/remote.ts")).namesOnHub(store).get(project) ?? project,
-  open: async (url, signal) => (await import("../hub/hub.ts")).openHub(url, { signal }),
-};

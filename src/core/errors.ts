@@ -67,7 +67,8 @@ export interface ErrorDetails {
   /** `holder` is the session that has what is taken; null if it is forgotten. */
   ID_TAKEN: { sessionId: string; what: string; holder: string | null };
   SESSION_DIVERGED: { sessionId: string; what: string };
-  FORGOTTEN_ON_HUB: { sessionId: string; messageCount: number };
+  /** The session is a copy from a hub, which is only read here. */
+  SESSION_COPIED: { sessionId: string; author: string };
   SESSION_FORGOTTEN: { sessionId: string };
   ROWS_INVALID: { reason: string; path?: string; line?: number };
 }
@@ -303,11 +304,11 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
   }),
   SESSION_DIVERGED: ({ sessionId, what }) => ({
     message: `Session "${sessionId}" has gone on in this store and elsewhere: only this store has ${what}.`,
-    hint: "Nothing was written. Import the rows into a new file to read them, and go on with one of the two.",
+    hint: `Nothing was written. Rows of a file can be imported into a new store. From a hub, \`coppice hub pull ${sessionId} --fork\` keeps both: what is here becomes a session of its own.`,
   }),
-  FORGOTTEN_ON_HUB: ({ sessionId, messageCount }) => ({
-    message: `The hub has forgotten ${messageCount} ${messageCount === 1 ? "message" : "messages"} of session "${sessionId}", which began in this store. Here they are kept.`,
-    hint: `Nothing was written. To forget them here, too, run \`coppice hub push ${sessionId} --forgotten forget\`. With \`coppice hub push ${sessionId} --forgotten send\`, the session goes to the hub again as it is here.`,
+  SESSION_COPIED: ({ sessionId, author }) => ({
+    message: `Session "${sessionId}" is a copy of one by ${author}, which is only read here.`,
+    hint: `To go on with it here, take it: \`coppice hub pull ${sessionId} --take\`. To go on beside it: \`coppice fork ${sessionId}\`.`,
   }),
   SESSION_FORGOTTEN: ({ sessionId }) => ({
     message: `Session "${sessionId}" was forgotten in this store.`,

@@ -45,19 +45,3 @@ export function messageIdOf(target: string | number): number | undefined {
   if (!Number.isSafeInteger(id) || id < 0) throw new StoreError("MESSAGE_NOT_FOUND", { messageId: id });
   return id;
 }
-
-/** A message on a team's hub. `session` is the number of its session there. */
-export interface HubHandle {
-  session: number;
-  messageId: number;
-}
-
-export function formatHubHandle({ session, messageId }: HubHandle): string {
-  return `hub:${session}@${messageId}`;
-}
-
-/** Returns the parts of `hub:7@345`; undefined for any other text. */
-export function parseHubHandle(text: string): HubHandle | undefined {
-  const match = /^hub:(\d{1,15})@(\d{1,15})$/.exec(text);
-  return match === null ? undefined : { session: Number(match[1]), messageId: Number(match[2]) };
-}

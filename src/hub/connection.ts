@@ -3,7 +3,7 @@ import type { Client, ClientConfig, Pool, PoolClient, PoolConfig, QueryResult } 
 import { backoffMs } from "../core/backoff.ts";
 import { StoreError } from "../core/errors.ts";
 import { driverConfigOf, hubAddressOf } from "./address.ts";
-import { MIGRATIONS, VERSION_MIN } from "./migrations.ts";
+import { schemaOf, TEAM_PREFIX, VERSION } from "./tables.ts";
 
 /** The server cancels a statement, or the wait for a lock, after these times. */
 const STATEMENT_MS_MAX = 30_000;
@@ -27,15 +27,12 @@ const ATTEMPTS_MAX = 9;
 /** After this time of failures, a server that hangs is not asked again. Others may hold a lock as long. */
 const RETRY_MS_MAX = 60_000;
 
-/** The default is READ COMMITTED. */
-type Isolation = "REPEATABLE READ";
-
 // These use SET LOCAL, because poolers may give each transaction another connection. Everybody may add functions to the schema
 // `public` of an older database, so no name is looked up there.
 const LIMITS = `SET LOCAL search_path = pg_catalog; SET LOCAL statement_timeout = ${STATEMENT_MS_MAX}; SET LOCAL lock_timeout = ${LOCK_MS_MAX};
   SET LOCAL idle_in_transaction_session_timeout = ${IDLE_TRANSACTION_MS_MAX}`;
 
-const VERSION = 'SELECT version, client_min AS "clientMin" FROM coppice.hub';
+const INIT = "coppice hub init --team T";
 
 /** The codes for a missing table and a missing schema. */
 const MISSING = /^(42P01|3F000)$/;
@@ -49,23 +46,39 @@ const TRANSIENT = /^(08|53|57P|40001$|40P01$|55P03$)/;
 /** The server ended a statement, or a wait for a lock, after its time; or the network did. */
 const TOO_LONG = /^(57014|55P03|ETIMEDOUT)$/;
 
-/** A database with the tables of the hub. It may be any Postgres from version 14 on. */
+/** The schemas of teams that the caller may use. */
+const TEAMS = `SELECT nspname AS schema FROM pg_catalog.pg_namespace
+  WHERE starts_with(nspname, $1) AND has_schema_privilege(oid, 'USAGE') AND ($2::text IS NULL OR nspname = $2)`;
+
+const VERSION_OF = (schema: string): string => `SELECT version, has_words AS "hasWords" FROM ${schema}.hub`;
+
+/** A team's tables in a database, which may be any Postgres from version 14 on. */
 export class HubConnection {
   readonly #pool: Pool;
+  readonly #team: string | undefined;
+  #schema: string | undefined;
   /** The server and the database, without user and password. */
   readonly name: string;
 
-  private constructor(pool: Pool, name: string) {
+  private constructor(pool: Pool, name: string, team: string | undefined) {
     this.#pool = pool;
     this.name = name;
+    this.#team = team;
+  }
+
+  /** The team's schema as an identifier, once a transaction has begun. */
+  get schema(): string {
+    return this.#schema!;
   }
 
   /**
    * Opens no connection yet. Passwords come from `PGPASSWORD` and `.pgpass`, as psql takes them.
    *
+   * @param team  It can be left out if the caller is in one team.
    * @throws {StoreError} `PACKAGE_MISSING`, `OPTION_INVALID`, `FILE_NOT_USABLE`.
    */
-  static async to(url: string): Promise<HubConnection> {
+  static async to(url: string, team?: string): Promise<HubConnection> {
+    if (team !== undefined) schemaOf(team);
     const address = hubAddressOf(url);
     const { name, isEncrypted, isExposed } = address;
     const config = await driverConfigOf(address);
@@ -87,32 +100,26 @@ export class HubConnection {
       allowExitOnIdle: true,
     });
     pool.on("error", () => {}); // an idle connection broke; the next transaction opens another
-    return new HubConnection(pool, name);
+    return new HubConnection(pool, name, team);
   }
 
   /**
    * Runs `work` in a transaction. If the connection breaks or the server is busy, it runs again, so `work` must begin by reading how
    * far the hub is: the first transaction may have been committed.
    *
-   * Each transaction begins by reading the version of the tables. So a newer one is noticed, and `upgrade` waits until the transaction
-   * ends.
+   * Each transaction begins by reading the version of the tables, so a newer one is noticed.
    *
    * @throws {StoreError} `HUB_UNREACHABLE`, `HUB_REFUSED`, `HUB_NOT_READY`, `FORMAT_UNSUPPORTED`, and what `work` throws.
    */
-  async transaction<T>(
-    work: (client: PoolClient) => Promise<T>,
-    signal?: AbortSignal,
-    isolation?: Isolation,
-  ): Promise<T> {
-    const begin = `BEGIN ISOLATION LEVEL ${isolation ?? "READ COMMITTED"}; ${LIMITS}; ${VERSION}`;
+  async transaction<T>(work: (client: PoolClient, found: HubVersion) => Promise<T>, signal?: AbortSignal): Promise<T> {
     let failingFromMs: number | undefined;
     for (let failureCount = 1; ; failureCount += 1) {
       signal?.throwIfAborted();
       try {
-        return await this.#once(begin, async (client, found) => {
-          checkVersion(this.name, found);
-          return await work(client);
-        });
+        this.#schema ??= await this.#once("", (client) => this.#schemaOf(client));
+        return await this.#once(`; ${VERSION_OF(this.#schema)}`, (client, [found]) =>
+          work(client, checkVersion(this.name, found as HubVersion)),
+        );
       } catch (error) {
         failingFromMs ??= performance.now();
         const isLast = failureCount === ATTEMPTS_MAX || performance.now() - failingFromMs >= RETRY_MS_MAX;
@@ -122,23 +129,49 @@ export class HubConnection {
     }
   }
 
-  /** Runs `work` on a connection whatever the version of the tables is. */
+  /** @throws {StoreError} `HUB_NOT_READY`, `HUB_REFUSED`. */
+  async #schemaOf(client: PoolClient): Promise<string> {
+    const team = this.#team;
+    const wanted = team === undefined ? null : schemaOf(team);
+    const { rows } = await client.query<{ schema: string }>(TEAMS, [TEAM_PREFIX, wanted]);
+    if (rows.length === 1) return client.escapeIdentifier(rows[0]!.schema);
+    const hub = this.name;
+    if (rows.length > 1)
+      throw new StoreError("HUB_REFUSED", { hub, reason: "you are in several teams: name the team" });
+    const { rowCount } = await client.query("SELECT 1 FROM pg_catalog.pg_namespace WHERE starts_with(nspname, $1)", [
+      TEAM_PREFIX,
+    ]);
+    if (rowCount === 0) throw new StoreError("HUB_NOT_READY", { hub, command: INIT });
+    const reason = team === undefined ? "you are in no team" : `you are not in the team "${team}"`;
+    throw new StoreError("HUB_REFUSED", { hub, reason });
+  }
+
+  /** Runs `work` in one transaction, whichever tables there are. */
   async administer<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     try {
-      return await this.#once(`BEGIN; ${LIMITS}`, work);
+      return await this.#once("", work);
     } catch (error) {
       throw hubErrorOf(error, this.name);
     }
   }
 
-  /** @param begin  Statements that begin the transaction. The last one reads the version of the tables. */
-  async #once<T>(begin: string, work: (client: PoolClient, version: HubVersion | undefined) => Promise<T>): Promise<T> {
+  /** Connects once, and finds out whether the caller may use the team's tables. @throws {StoreError} as `transaction` does. */
+  try(): Promise<void> {
+    return this.administer(async (client) => {
+      const { rows } = await client.query<HubVersion>(VERSION_OF(await this.#schemaOf(client)));
+      checkVersion(this.name, rows[0]);
+    });
+  }
+
+  /** @param more  A statement that belongs to the beginning. `work` gets its rows. */
+  async #once<T>(more: string, work: (client: PoolClient, rows: unknown[]) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect();
     const ignore = (): void => {}; // the pending query fails, too
     client.on("error", ignore);
     let isBroken = true;
     try {
-      const result = await work(client, await versionRead(client, begin));
+      const begun = (await client.query(`BEGIN; ${LIMITS}${more}`)) as unknown as QueryResult[];
+      const result = await work(client, begun.at(-1)!.rows);
       await client.query("COMMIT");
       isBroken = false;
       return result;
@@ -191,42 +224,19 @@ function clientThatKeepsPasswords(Base: typeof Client, hub: string): NonNullable
   };
 }
 
-interface HubVersion {
+/** What a team's tables are. */
+export interface HubVersion {
   version: number;
-  clientMin: number;
-}
-
-/** Runs statements, and returns the version that the last one reads; undefined if the database has no tables of Coppice. */
-async function versionRead(client: PoolClient, statements: string): Promise<HubVersion | undefined> {
-  try {
-    const results = (await client.query(statements)) as unknown as QueryResult<HubVersion>[];
-    return results.at(-1)!.rows[0];
-  } catch (error) {
-    if (MISSING.test(codeOf(error))) return undefined;
-    throw error;
-  }
-}
-
-/** True if the database has tables of Coppice. It locks none of them. */
-export async function hasTables(client: PoolClient): Promise<boolean> {
-  const { rows } = await client.query<{ found: boolean }>("SELECT to_regclass('coppice.hub') IS NOT NULL AS found");
-  return rows[0]!.found;
-}
-
-/** Returns undefined if the database has no tables of Coppice. */
-export async function versionOf(client: PoolClient): Promise<HubVersion | undefined> {
-  if (!(await hasTables(client))) return undefined;
-  const { rows } = await client.query<HubVersion>(VERSION);
-  return rows[0];
+  /** True if they have a word index: see everywhere.ts. */
+  hasWords: boolean;
 }
 
 /** @throws {StoreError} `HUB_NOT_READY`, `FORMAT_UNSUPPORTED`. */
-export function checkVersion(hub: string, found: HubVersion | undefined): void {
-  if (found === undefined) throw new StoreError("HUB_NOT_READY", { hub, command: "coppice hub init" });
-  if (found.clientMin > MIGRATIONS.length) {
-    throw new StoreError("FORMAT_UNSUPPORTED", { hub, version: found.version, known: MIGRATIONS.length });
-  }
-  if (found.version < VERSION_MIN) throw new StoreError("HUB_NOT_READY", { hub, command: "coppice hub upgrade" });
+function checkVersion(hub: string, found: HubVersion | undefined): HubVersion {
+  if (found === undefined) throw new StoreError("HUB_NOT_READY", { hub, command: INIT });
+  if (found.version > VERSION)
+    throw new StoreError("FORMAT_UNSUPPORTED", { hub, version: found.version, known: VERSION });
+  return found;
 }
 
 /** The code of an error of the server or of the system. */
@@ -249,6 +259,7 @@ function isTransient(error: unknown): boolean {
 function hubErrorOf(error: unknown, hub: string): unknown {
   if (StoreError.is(error) || (error as Error).name === "AbortError") return error;
   const code = codeOf(error);
+  if (MISSING.test(code)) return new StoreError("HUB_NOT_READY", { hub, command: INIT });
   const { message } = error as Error;
   const tookTooLong = TOO_LONG.test(code) || (code === "" && /timeout/i.test(message));
   if (tookTooLong) return new StoreError("HUB_UNREACHABLE", { hub, reason: "it took too long" });

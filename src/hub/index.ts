@@ -1,13 +1,5 @@
 // Public API. A name added here is supported until the next major version.
-export type { HubExpandOptions, HubExpansion } from "./expand.ts";
-export {
-  type Hub,
-  type HubSession,
-  type KeepReport,
-  openHub,
-  type PushOptions,
-  type PushProgress,
-  type PushReport,
-} from "./hub.ts";
-export type { PulledSession, PullOptions } from "./pull.ts";
-export type { HubHit, HubRecallOptions } from "./recall.ts";
+export type { EverywhereHit, EverywhereOptions } from "./everywhere.ts";
+export { type Hub, type HubSession, openHub, type PushOptions, type PushProgress, type PushReport } from "./hub.ts";
+export { follow, followedOf, unfollow } from "./remote.ts";
+export type { PulledSession, PullOptions, SyncProgress, SyncReport } from "./sync.ts";

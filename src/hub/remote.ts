@@ -1,6 +1,13 @@
 import { internalsOf } from "../session/opened-store.ts";
 import type { Store } from "../session/store.ts";
-import { hubNameOf, movable, projectNotesOf, REMOTE, undecidedSessions } from "../store/index.ts";
+import {
+  allHubNotes,
+  hubNameOf,
+  projectNotesOf,
+  REMOTE,
+  type Repositories,
+  undecidedSessions,
+} from "../store/index.ts";
 import { hubAddressOf } from "./address.ts";
 
 /** The hub of a store, and what of the store may leave the machine. */
@@ -9,9 +16,24 @@ export interface Remote {
   url: string;
   /** Folders, and names that programs gave. The hub gets only names: see `hubNameOf`. */
   projects: string[];
-  /** The team to which new projects belong; null if it is the only one. */
+  /** The team whose hub it is; null if it is the only one. */
   team: string | null;
 }
+
+/** What a store follows on its hub, and how far it is. */
+export interface Follows {
+  /** Projects by their names on the hub. Sessions whose newest message is older than `sinceMs` are left out. */
+  projects: { name: string; sinceMs: number }[];
+  /** Set if all projects are followed: the same for each. */
+  all: number | null;
+  /** When the hub was last asked, by its clock; null if everything is to be asked for. */
+  mark: string | null;
+  /** The numbers of sessions that the last sync could not bring. */
+  retry: number[];
+}
+
+const FOLLOWS = "hubFollows";
+const NOTHING: Follows = { projects: [], all: null, mark: null, retry: [] };
 
 export function remoteOf(store: Store): Remote | undefined {
   const { database, settings } = internalsOf(store).repositories;
@@ -53,19 +75,88 @@ export function forgottenOnHub(store: Store): string[] {
 }
 
 /**
- * Returns the sessions that a push sends.
+ * Returns the sessions that a push may send.
  *
- * @param ids  By default the sessions of `projects` that can move.
- * @throws {StoreError} `SESSION_NOT_FOUND`, `SESSION_SHARED`.
+ * @param ids  By default the sessions of `projects`. Copies are left out.
+ * @throws {StoreError} `SESSION_NOT_FOUND`.
  */
 export function sessionsToPush(
   store: Store,
   ids: readonly string[] | undefined,
   projects: readonly string[],
 ): { id: string; project: string | null }[] {
+  const { database, sessions } = internalsOf(store).repositories;
+  const asked = ids ?? projects.flatMap((project) => store.sessions({ project }).map(({ id }) => id));
+  return database.read(() => asked.map((id) => sessions.existing(id)).filter(({ author }) => author === null));
+}
+
+export function followsOf({ database, settings }: Pick<Repositories, "database" | "settings">): Follows {
+  return database.read(() => (settings.get(FOLLOWS) as Follows | undefined) ?? NOTHING);
+}
+
+/** Returns what a store follows. */
+export function followedOf(store: Store): Pick<Follows, "projects" | "all"> {
+  const { projects, all } = followsOf(internalsOf(store).repositories);
+  return { projects, all };
+}
+
+/**
+ * Follows a project of the hub, or all: the next `sync` brings its sessions, and later ones what is new.
+ *
+ * @param project  The name that it has on the hub; null for all.
+ * @param options.sinceMs  Leaves out sessions whose newest message is older. By default all are followed.
+ * @throws {StoreError} `STORE_READONLY`.
+ */
+export function follow(store: Store, project: string | null, { sinceMs = 0 }: { sinceMs?: number } = {}): void {
   const { repositories } = internalsOf(store);
-  const { database, paths } = repositories;
-  if (ids !== undefined) return database.read(() => ids.map((id) => movable(repositories, id)));
-  const found = projects.flatMap((project) => store.sessions({ project }));
-  return database.read(() => found.filter(({ id }) => !paths.isFork(id)));
+  repositories.database.write("follow", () => {
+    const { projects, all, retry } = followsOf(repositories);
+    const others = projects.filter(({ name }) => name !== project);
+    const next =
+      project === null ? { projects, all: sinceMs } : { projects: [...others, { name: project, sinceMs }], all };
+    repositories.settings.set(FOLLOWS, { ...next, retry, mark: null } satisfies Follows);
+  });
+}
+
+/**
+ * Follows a project no longer, and deletes the copies of its sessions. What this store has taken stays.
+ *
+ * @param project  null for all that is followed.
+ * @returns the ids of the copies.
+ */
+export function unfollow(store: Store, project: string | null): string[] {
+  const opened = internalsOf(store);
+  const { repositories } = opened;
+  const { database, sessions, settings } = repositories;
+  database.write("follow", () => {
+    const { projects, all, mark } = followsOf(repositories);
+    const rest = project === null ? [] : projects.filter(({ name }) => name !== project);
+    settings.set(FOLLOWS, { projects: rest, all: project === null ? null : all, mark, retry: [] } satisfies Follows);
+  });
+  const ids = database.read(() => {
+    const { onHub } = projectNotesOf(repositories);
+    return [...allHubNotes(repositories).keys()].filter((id) => {
+      const row = sessions.byId(id);
+      if (row === undefined || row.author === null) return false;
+      return project === null || (onHub.get(row.project ?? "") ?? row.project) === project;
+    });
+  });
+  opened.copies.drop(ids);
+  if (ids.length > 0) opened.eraseDue();
+  return ids;
+}
+
+/** Notes how far a sync came, unless something else is followed since. */
+export function noteSynced(
+  { database, settings }: Repositories,
+  asked: Follows,
+  { mark, retry }: Pick<Follows, "mark" | "retry">,
+): void {
+  const { projects, all } = asked;
+  const isSame = (other: Follows): boolean =>
+    JSON.stringify([other.projects, other.all, other.mark]) === JSON.stringify([projects, all, asked.mark]);
+  database.write("sync", () => {
+    const now = followsOf({ database, settings });
+    if (isSame(now)) settings.set(FOLLOWS, { projects, all, mark, retry } satisfies Follows);
+  });
 }

@@ -4,7 +4,6 @@ import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { VERSION } from "../core/version.ts";
 import { report } from "./failure.ts";
 import { LineTransport } from "./line-transport.ts";
-import { type HubAccess, LiveHub } from "./live-hub.ts";
 import { LiveStore, type StoreAccess } from "./live-store.ts";
 import { registerResources } from "./resources.ts";
 import { type AnyTool, registerTools } from "./tool.ts";
@@ -15,11 +14,21 @@ import { hook } from "./tools/hook.ts";
 import { listSessions, listSubjects } from "./tools/lists.ts";
 import { lost } from "./tools/lost.ts";
 import { pastWork } from "./tools/past-work.ts";
-import { recall, recallWithHub } from "./tools/recall.ts";
+import { recall } from "./tools/recall.ts";
 import { recap } from "./tools/recap.ts";
 import { Turns } from "./turns.ts";
 
-const READING: readonly AnyTool[] = [expand, getContext, recap, pastWork, lost, listSessions, listSubjects, hook];
+const READING: readonly AnyTool[] = [
+  recall,
+  expand,
+  getContext,
+  recap,
+  pastWork,
+  lost,
+  listSessions,
+  listSubjects,
+  hook,
+];
 
 const INSTRUCTIONS = `Coppice keeps conversations of this and other agents, every message word for word, with summaries of old ones that expand.
 Look here when the user refers to an earlier session, and before you ask them something they may have said in one: recall finds messages by a question or by words, get_context gives one session within a budget, recap tells what was worked on, decided and left open, past_work tells what was done to a file, what made an error go and how a command is run, lost tells right after a compaction what its summary left out, list_sessions and list_subjects give an overview, expand gives the exact messages behind a handle (cluster:…, theme:…, subject:…) or around a message id.
@@ -32,8 +41,6 @@ export interface ServerOptions {
   /** The only visible project. Undefined if all are visible. */
   project: string | undefined;
   allowAppend: boolean;
-  /** Undefined if calls may not ask the hub. */
-  hub?: HubAccess | undefined;
   input: Readable;
   output: Writable;
 }
@@ -42,20 +49,11 @@ export interface ServerOptions {
  * Serves the store to one client over a pair of streams, until the client closes its end or stops reading. Calls that then take
  * longer than a second are abandoned.
  */
-export async function serve({
-  loadAccess,
-  project,
-  allowAppend,
-  hub: access,
-  input,
-  output,
-}: ServerOptions): Promise<void> {
+export async function serve({ loadAccess, project, allowAppend, input, output }: ServerOptions): Promise<void> {
   const turns = new Turns(output);
   const live = new LiveStore(loadAccess, turns);
-  const hub = access && new LiveHub(access);
-  const ports = { live, hub, project };
-  const reading = [hub === undefined ? recall : recallWithHub, ...READING];
-  const tools = allowAppend ? [...reading, append] : reading;
+  const ports = { live, project };
+  const tools = allowAppend ? [...READING, append] : READING;
   const transport = new LineTransport(input, output, turns, live);
   serveStdio(
     () => {
@@ -72,6 +70,5 @@ export async function serve({
   );
   await transport.closed;
   live.close();
-  hub?.close();
   input.destroy(); // otherwise a client that still writes keeps the process alive
 }

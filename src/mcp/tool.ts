@@ -5,7 +5,6 @@ import { type ObjectSchema, parseArguments, whole } from "../core/schema.ts";
 import { estimatingTokenCounter } from "../core/tokens.ts";
 import { type ListRemainder, RECORD_NOTE, type ResultBudget } from "../session/aids/result-pages.ts";
 import { failedCall } from "./failure.ts";
-import type { LiveHub } from "./live-hub.ts";
 import type { LiveStore, StoreOfCall } from "./live-store.ts";
 
 /** The limits of `tokensMax`: a few messages, and a short book. */
@@ -14,15 +13,12 @@ export const TOKENS_MIN = 200;
 
 export interface ToolPorts {
   live: LiveStore;
-  /** Undefined if the server was started without a hub. */
-  hub: LiveHub | undefined;
   /** The only visible project. Undefined if all are visible. */
   project: string | undefined;
 }
 
 export interface ToolCall {
   live: StoreOfCall;
-  hub: LiveHub | undefined;
   project: string | undefined;
   budget: ResultBudget;
   signal: AbortSignal;
@@ -74,7 +70,7 @@ function factsOf({ title, description, writes = false }: AnyTool) {
 }
 
 /** Registers a tool. A failed call is answered with the tool's error, never with a protocol error. */
-function registerTool(server: McpServer, tool: AnyTool, { live, hub, project }: ToolPorts): void {
+function registerTool(server: McpServer, tool: AnyTool, { live, project }: ToolPorts): void {
   const { name, output, tokensMaxDefault } = tool;
   const input = inputOf(tool, project);
   const config = {
@@ -86,7 +82,7 @@ function registerTool(server: McpServer, tool: AnyTool, { live, hub, project }: 
     try {
       const { tokensMax = tokensMaxDefault, ...asked } = parseArguments(input, args ?? {}) as { tokensMax?: number };
       const budget = { tokensMax, tokenCounter: estimatingTokenCounter };
-      const { value, text } = await tool.run(asked, { live: live.of(signal), hub, project, budget, signal });
+      const { value, text } = await tool.run(asked, { live: live.of(signal), project, budget, signal });
       return { content: [{ type: "text", text }], structuredContent: value };
     } catch (error) {
       if (signal.aborted) throw error; // nobody waits for the answer

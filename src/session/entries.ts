@@ -86,15 +86,23 @@ export class SessionEntries implements Entries {
   readonly #repositories: Repositories;
   readonly #clock: Clock;
   readonly #sessionId: string;
+  readonly #assertOwn: () => void;
 
-  constructor({ repositories, clock }: { repositories: Repositories; clock: Clock }, sessionId: string) {
+  /** @param assertOwn  Throws if the session is a copy. */
+  constructor(
+    { repositories, clock }: { repositories: Repositories; clock: Clock },
+    sessionId: string,
+    assertOwn: () => void,
+  ) {
     this.#repositories = repositories;
     this.#clock = clock;
     this.#sessionId = sessionId;
+    this.#assertOwn = assertOwn;
   }
 
   append(entries: readonly EntryInput[], options: AppendEntriesOptions = {}): EntryResult[] {
     const { known } = parseOptions("entries.append", APPEND_OPTIONS(), options);
+    this.#assertOwn();
     const createdAtMs = this.#clock();
     const rows = parseValue("entries", ENTRIES(), entries).map(({ id }, index) => ({
       externalId: id ?? null,

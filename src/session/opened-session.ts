@@ -110,6 +110,8 @@ export class OpenedSession implements Session {
   readonly #opened: (id: string) => Session;
   #state: SessionState | undefined;
   #changesSeen = 0;
+  /** True once it is known that the session is no copy. */
+  #isOwn = false;
   #syncKeys: { keys: SyncKey[]; nextSeq: number } | undefined;
   /** The history that the last `sync` was given. After a rewind, which changes the branches, it is not used. */
   #lastHistory: { keys: SyncKey[]; branches: string } | undefined;
@@ -124,13 +126,14 @@ export class OpenedSession implements Session {
     this.id = id;
     this.#contexts = new Contexts(ports, id, { current: () => this.#current(), reload: () => this.#reload() });
     this.#resolver = new Resolver(ports, id, this.#contexts);
-    this.entries = new SessionEntries(ports, id);
+    this.entries = new SessionEntries(ports, id, () => this.#assertOwn());
   }
 
   append(messages: readonly MessageInput[], options?: AppendOptions): AppendResult[];
   append(message: MessageInput, options?: AppendOptions): AppendResult;
   append(given: MessageInput | readonly MessageInput[], options?: AppendOptions): AppendResult | AppendResult[] {
     const { seq } = options ?? {};
+    this.#assertOwn();
     if (seq !== undefined) wholeNumber("seq", seq, 0, Number.MAX_SAFE_INTEGER);
     const isList = Array.isArray(given);
     const rows = parseMessages(isList ? given : [given]).map((message) => prepareMessage(message, this.#ports));
@@ -309,8 +312,19 @@ export class OpenedSession implements Session {
     }
   }
 
+  /** @throws {StoreError} `SESSION_COPIED`. */
+  #assertOwn(): void {
+    if (this.#isOwn) return;
+    const { database, sessions } = this.#ports.repositories;
+    const row = database.read(() => sessions.byId(this.id));
+    if (row !== undefined && row.author !== null)
+      throw new StoreError("SESSION_COPIED", { sessionId: this.id, author: row.author });
+    this.#isOwn = row !== undefined;
+  }
+
   update(changes: SessionChanges): void {
     const { title, addTags, removeTags } = parseOptions("update", SESSION_CHANGES(), changes);
+    this.#assertOwn();
     const { repositories, clock, changes: changed } = this.#ports;
     repositories.database.write("update", () => {
       if (title !== undefined) repositories.sessions.rename(this.id, title);
@@ -333,6 +347,7 @@ export class OpenedSession implements Session {
   }
 
   undo(): UndoResult {
+    this.#assertOwn();
     const { repositories, placing, clock } = this.#ports;
     const terms = this.#branchTerms();
     return this.#goBack(() => undo(repositories, this.id, { embedder: placing, clock, terms }));
@@ -380,12 +395,24 @@ export class OpenedSession implements Session {
 
   rewind(options: RewindOptions): RewindResult {
     const to = targetOf("rewind", parseOptions("rewind", REWIND_OPTIONS(), options));
+    this.#assertOwn();
+    return this.#rewound(to);
+  }
+
+  /** Makes a copy go back, as the session did from which it was made. @param seq  The last one that stays. */
+  goBack(seq: number): void {
+    const { messages } = this.#ports.repositories;
+    if (seq < messages.nextSeq({ sessionId: this.id }) - 1) this.#rewound({ toSeq: seq });
+  }
+
+  #rewound(to: RewindTarget): RewindResult {
     const terms = { ...this.#branchTerms(), isUndoable: true };
     return this.#goBack(() => rewind(this.#ports.repositories, this.id, to, terms));
   }
 
   pin(messageId: number, options: { pinned?: boolean } = {}): void {
     wholeNumber("messageId", messageId, 1, Number.MAX_SAFE_INTEGER);
+    this.#assertOwn();
     const { pinned } = parseOptions("pin", PIN_OPTIONS(), options);
     pinStep(this.#ports.repositories, this.id, messageId, pinned);
     this.#ports.changes.count += 1;

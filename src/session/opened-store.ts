@@ -32,7 +32,6 @@ import {
   changeExclusions,
   erase,
   exclusionsOf,
-  type FactRow,
   type Finding,
   type ForgetReport,
   type ForgetTarget,
@@ -66,9 +65,6 @@ import {
   targetOf,
   type VerifyReport,
   verifyStore,
-  type WriteRowsTerms,
-  type WrittenSession,
-  writeSession,
 } from "../store/index.ts";
 import { LOST_SESSIONS_MAX, type Lost, type LostOptions, lostOf } from "./aids/lost.ts";
 import { RECAP_MS_DEFAULT, type Recap, type RecapOptions, recapOf } from "./aids/recap.ts";
@@ -78,6 +74,7 @@ import { tolerantReader } from "./aids/tolerant-reader.ts";
 import { StoreWork } from "./aids/work.ts";
 import { examine } from "./doctor.ts";
 import { StoreItems } from "./items.ts";
+import { Copies } from "./moving/copies.ts";
 import { type ExportLine, type ExportOptions, exportLines } from "./moving/export.ts";
 import { Intake } from "./moving/intake.ts";
 import { type ImportedRows, importRowsOf, rowLines } from "./moving/moved-rows.ts";
@@ -231,6 +228,8 @@ export class OpenedStore implements Store {
   readonly items: StoreItems;
   /** What imports use. */
   readonly intake: Intake;
+  /** What a hub uses. */
+  readonly copies: Copies;
   readonly work: StoreWork;
 
   constructor(database: StoreDatabase, chosen: ChosenPorts) {
@@ -241,6 +240,7 @@ export class OpenedStore implements Store {
     this.items = new StoreItems(this.#ports);
     this.work = new StoreWork(this.#ports);
     this.intake = new Intake(this.#ports, (id) => this.#sessionObject(id));
+    this.copies = new Copies(this.#ports, (id) => this.#sessionObject(id));
     if (database.readonly) return;
     const { embedder, clock } = chosen;
     const embedderId = startGeneration(this.#repositories, embedder.id, embedder.dimension, clock());
@@ -517,15 +517,6 @@ export class OpenedStore implements Store {
       const sessions = importRowsOf(this.#repositories, textValue("path", path));
       this.eraseDue();
       return sessions;
-    } finally {
-      this.#ports.changes.count += 1;
-    }
-  }
-
-  /** Internal. Writes the rows of a session that moves here. */
-  writeRows(rows: Iterable<FactRow>, terms: WriteRowsTerms): WrittenSession {
-    try {
-      return writeSession(this.#repositories, rows, terms);
     } finally {
       this.#ports.changes.count += 1;
     }

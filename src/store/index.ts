@@ -1,21 +1,20 @@
 export type { DerivedRows } from "./changes/derive.ts";
 export { changeExclusions, exclusionsOf } from "./changes/exclusions.ts";
-export { erase, type ForgetReport, forget, isErasingDue, restoreForgotten } from "./changes/forget.ts";
+export { dropCopy, erase, type ForgetReport, forget, isErasingDue, restoreForgotten } from "./changes/forget.ts";
 export { fork } from "./changes/fork.ts";
 export {
+  allHubNotes,
   beganHere,
-  type HubNoteChanges,
+  forgottenEverywhere,
+  forgottenNumbers,
   type HubNotes,
   hubNotesOf,
-  keepNotes,
-  type NotedSession,
-  notedSessions,
+  isForgottenCopy,
   noteOnHub,
-  setCopy,
   takeForgottenCopy,
   undecidedSessions,
 } from "./changes/hub-notes.ts";
-export { freeIdBlock, idBlockOf, needsIdBlock, storeIdOf, takeIdBlock } from "./changes/id-blocks.ts";
+export { freeIdBlock, idBlockOf, storeIdOf, takeIdBlock } from "./changes/id-blocks.ts";
 export {
   type CarriedSummary,
   moveVectors,
@@ -95,7 +94,7 @@ export { type Costs, NO_COSTS } from "./derived/costs.ts";
 export type { EvidenceRow, TextRow } from "./derived/evidence.ts";
 export { enteringSteps } from "./derived/features.ts";
 export type { FullTextRepository, IndexTotals, SearchText } from "./derived/full-text.ts";
-export { BLOCK_MAX, blockOf, idAt, placeCountOf } from "./derived/id-block.ts";
+export { idAt, placeCountOf } from "./derived/id-block.ts";
 export type { ClaimableVector } from "./derived/pending-vectors.ts";
 export type { FollowedRow, StagedMessage, Target, UnstagedMessage } from "./derived/reembedding.ts";
 export { type SearchScope, sampleStep } from "./derived/search-scope.ts";
@@ -104,17 +103,15 @@ export type { SettledCluster, SubjectMember } from "./derived/subjects.ts";
 export { coveredUntil, type DoneSummary, type NewSummary, type Try } from "./derived/summaries.ts";
 export { ThemeRoots } from "./derived/theme-roots.ts";
 export type { Entry } from "./facts/entries.ts";
-export { type FactRow, type FactTables, type RowsOrigin, WITHOUT_PATH } from "./facts/fact-rows.ts";
+export type { FactRow } from "./facts/fact-rows.ts";
 export { GenerationRepository } from "./facts/generations.ts";
 export type { FoundInFile, KnownPart } from "./facts/imported-files.ts";
 export type { Item, NewItem } from "./facts/items.ts";
 export type { GraduatingMessage, MessageRow, NotableMessage, Span, TitledMessage } from "./facts/messages.ts";
 export { areCopies, type KnownOrigin } from "./facts/origins.ts";
 export type { Path } from "./facts/paths.ts";
-export type { IndexedRow, MessageBatch, MessagePlace } from "./facts/pushed-rows.ts";
 export { assertOnPath, type Branch, isSession, type SessionRow } from "./facts/sessions.ts";
 export { sourceDigestOf } from "./facts/spans.ts";
-export { ForgottenMessages } from "./facts/tombstones.ts";
 export { fileHas } from "./facts/traces.ts";
 export { type BackupOptions, type BackupReport, backupStore } from "./file/backup.ts";
 export { fileFindings } from "./file/file-findings.ts";
@@ -122,7 +119,6 @@ export { advice, type Finding, ok, problem, quoted } from "./file/finding.ts";
 export { openDatabase, type StoreDatabase } from "./file/open.ts";
 export { type QueryParams, type QueryRow, queryRows } from "./file/query.ts";
 export { type RestoreReport, refuseInUse, restoreStore } from "./file/restore.ts";
-export { agreedOn, type Changeable, changeableIn, mergedOf, putChangeable } from "./moves/changeable.ts";
 export { rowOfText, rowText } from "./moves/row-text.ts";
 export { movable, sessionRows } from "./moves/session-rows.ts";
 export { type WriteRowsTerms, type WrittenSession, writeSession } from "./moves/write-rows.ts";

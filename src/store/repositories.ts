@@ -25,7 +25,6 @@ import { ItemRepository } from "./facts/items.ts";
 import { MessageRepository } from "./facts/messages.ts";
 import { OriginRepository } from "./facts/origins.ts";
 import { PathRepository } from "./facts/paths.ts";
-import { PushedRowRepository } from "./facts/pushed-rows.ts";
 import { SessionRepository } from "./facts/sessions.ts";
 import { SpanRepository } from "./facts/spans.ts";
 import { TombstoneRepository } from "./facts/tombstones.ts";
@@ -81,7 +80,6 @@ export function makeRepositories(
     importedFiles: new ImportedFileRepository(database),
     settings,
     factRows: new FactRowRepository(database),
-    pushedRows: new PushedRowRepository(database),
     sequences: new SequenceRepository(database),
     entries: new EntryRepository(database, paths),
     items,

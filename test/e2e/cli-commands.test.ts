@@ -81,12 +81,12 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
   "hub pull": null,
   // It needs a server: see test/hub/cli.test.ts.
   "hub init": null,
-  "hub upgrade": null,
   "hub grant": null,
-  "hub retain": null,
-  "hub keep": null,
+  "hub follow": null,
+  "hub unfollow": { args: ["web"], keys: "sessions" },
+  "hub sync": null,
   "hub remove": null,
-  hub: { args: [], keys: "url projects team forgotten" },
+  hub: { args: [], keys: "url projects team follows forgotten" },
   completion: { args: ["bash"], keys: "shell script" },
   forget: {
     args: ["spare", "--yes"],

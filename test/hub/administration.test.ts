@@ -1,10 +1,7 @@
 import { expect, onTestFinished, vi } from "vitest";
-import { grantTeam, initHub, upgradeHub } from "../../src/hub/administration.ts";
+import { grantTeam, initHub } from "../../src/hub/administration.ts";
 import { HubConnection } from "../../src/hub/connection.ts";
-import { MIGRATIONS } from "../../src/hub/migrations.ts";
 import { asRole, emptyDatabase, hubDatabase, openedConnection, readyDatabase, run, test } from "../support/hub.ts";
-
-const VERSION = MIGRATIONS.length;
 
 test("a database without tables says what to do", async () => {
   const hub = await openedConnection(await emptyDatabase());
@@ -12,55 +9,36 @@ test("a database without tables says what to do", async () => {
     code: "HUB_NOT_READY",
     hint: expect.stringContaining("coppice hub init"),
   });
-  await expect(upgradeHub(hub)).rejects.toMatchObject({ code: "HUB_NOT_READY" });
+  await expect(grantTeam(hub, "postgres", "web", "write")).rejects.toMatchObject({ code: "HUB_NOT_READY" });
 });
 
 test("of administrators at once, one makes the tables", async () => {
   const url = await emptyDatabase();
   const hubs = await Promise.all([1, 2, 3].map(() => openedConnection(url)));
-  const results = await Promise.all(hubs.map(initHub));
-  expect(results.map(({ versionBefore }) => versionBefore).sort()).toEqual([VERSION, VERSION, null]);
-  expect(await upgradeHub(hubs[0]!)).toMatchObject({ versionBefore: VERSION, version: VERSION });
+  const results = await Promise.all(hubs.map((hub) => initHub(hub, "web")));
+  expect(results.map(({ tables }) => tables).sort()).toEqual([false, false, true]);
 });
 
 test("an administrator whose connection ends leaves nothing behind", async () => {
   const url = await emptyDatabase();
   const hub = await openedConnection(url);
-  await run(url, "CREATE SCHEMA coppice"); // so that `init` fails after it has made roles
-  await expect(initHub(hub)).rejects.toMatchObject({ code: "HUB_REFUSED" });
-  await run(url, "DROP SCHEMA coppice");
-  expect(await initHub(hub)).toMatchObject({ versionBefore: null, version: VERSION });
+  await run(url, "CREATE SCHEMA coppice_web"); // so that `init` fails after it has made roles
+  await expect(initHub(hub, "web")).rejects.toMatchObject({ code: "HUB_REFUSED" });
+  await run(url, "DROP SCHEMA coppice_web");
+  expect(await initHub(hub, "web")).toEqual({ tables: true, words: false });
 });
 
-test("newer tables are refused if they need a newer client, and nothing is changed", async () => {
+test("newer tables are refused, and nothing is changed", async () => {
   const url = await hubDatabase();
-  await run(url, "UPDATE coppice.hub SET version = 99");
   const hub = await openedConnection(url);
   expect(await hub.transaction(async () => "used")).toBe("used");
-  await run(url, "UPDATE coppice.hub SET client_min = 99");
-  const refused = { code: "FORMAT_UNSUPPORTED", details: { version: 99, known: VERSION } };
+  await run(url, "UPDATE coppice_test.hub SET version = 99");
+  const refused = { code: "FORMAT_UNSUPPORTED", details: { version: 99, known: 1 } };
   const work = vi.fn();
   await expect(hub.transaction(work)).rejects.toMatchObject(refused);
   expect(work).not.toHaveBeenCalled();
   const later = await openedConnection(url);
   await expect(later.transaction(async () => {})).rejects.toMatchObject(refused);
-  await expect(initHub(later)).rejects.toMatchObject(refused);
-  await expect(upgradeHub(later)).rejects.toMatchObject(refused);
-});
-
-test("an upgrade waits for the transactions that have begun", async () => {
-  const url = await hubDatabase();
-  const hub = await openedConnection(url);
-  const order: string[] = [];
-  let upgraded: Promise<unknown> | undefined;
-  await hub.transaction(async (client) => {
-    upgraded = upgradeHub(await openedConnection(url)).then(() => order.push("upgraded"));
-    const waiting = "SELECT count(*)::int AS n FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'";
-    await expect.poll(async () => (await client.query(waiting)).rows).toEqual([{ n: 1 }]);
-    order.push("worked");
-  });
-  await upgraded;
-  expect(order).toEqual(["worked", "upgraded"]);
 });
 
 test("a role that is granted reading may write no longer", async () => {
@@ -69,17 +47,18 @@ test("a role that is granted reading may write no longer", async () => {
   const [role, other] = [`demoted_${process.pid}`, `other_writers_${process.pid}`];
   for (const name of [role, other]) await run(url, `CREATE ROLE ${name} LOGIN`);
   const isWriter = async () => {
-    return (await run(url, "SELECT pg_has_role($1, 'coppice_writer', 'member') AS may", [role]))[0]!.may;
+    return (await run(url, "SELECT pg_has_role($1, 'coppice_write_demoted', 'member') AS may", [role]))[0]!.may;
   };
   try {
+    await initHub(hub, "demoted");
     await grantTeam(hub, role, "demoted", "write");
     expect(await isWriter()).toBe(true);
     await grantTeam(hub, role, "demoted", "read");
     expect(await isWriter()).toBe(false);
     const reader = await openedConnection(asRole(url, role));
-    const insert = "INSERT INTO coppice.places (team, project) VALUES ('coppice_team_demoted', 'web')";
+    const insert = "INSERT INTO coppice_demoted.forgotten (session_no) VALUES (1)";
     await expect(reader.transaction((client) => client.query(insert))).rejects.toMatchObject({ code: "HUB_REFUSED" });
-    await run(url, `GRANT coppice_writer TO ${other}; GRANT ${other} TO ${role}`);
+    await run(url, `GRANT coppice_write_demoted TO ${other}; GRANT ${other} TO ${role}`);
     await expect(grantTeam(hub, role, "demoted", "read")).rejects.toMatchObject({ code: "HUB_REFUSED" });
   } finally {
     await hub.administer((client) => client.query(`DROP ROLE ${role}, ${other}`));
@@ -156,6 +135,6 @@ test("a machine that sleeps in a transaction does not keep its locks", async () 
 test("grants name what is missing", async () => {
   const url = await hubDatabase();
   const hub = await openedConnection(url);
-  await expect(grantTeam(hub, "nobody_knows", "web", "write")).rejects.toMatchObject({ code: "HUB_REFUSED" });
+  await expect(grantTeam(hub, "nobody_knows", "test", "write")).rejects.toMatchObject({ code: "HUB_REFUSED" });
   await expect(grantTeam(hub, "postgres", "a team", "write")).rejects.toMatchObject({ code: "OPTION_INVALID" });
 });

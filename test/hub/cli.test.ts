@@ -4,12 +4,9 @@ import { runCommandLine } from "../../src/cli/command-line.ts";
 import { COMMAND_GROUPS } from "../../src/cli/commands.ts";
 import { Terminal } from "../../src/cli/screen/terminal.ts";
 import { BackgroundPush } from "../../src/cli/stores/background-push.ts";
-import { MIGRATIONS } from "../../src/hub/migrations.ts";
 import { addRemote } from "../../src/hub/remote.ts";
-import type { Store } from "../../src/index.ts";
 import { FakeStream } from "../support/fake-terminal.ts";
 import { emptyDatabase, openedHub, readyDatabase, run, test } from "../support/hub.ts";
-import { expectOnHub } from "../support/pushed.ts";
 import { openedStore, temporaryPath, temporaryStore } from "../support/temporary-store.ts";
 
 async function ran(path: string, ...args: string[]): Promise<{ status: number; out: string; text: string }> {
@@ -34,7 +31,8 @@ test("an administrator sets the hub up, and a colleague names it and pushes", as
   };
 
   expect(await words("hub", "push")).toMatchObject({ status: 1, text: expect.stringContaining("coppice hub add") });
-  expect(await value("hub", "init", "--url", url)).toMatchObject({ versionBefore: null });
+  const made = ["hub", "init", "--team", "test", "--url", url];
+  expect(await value(...made)).toEqual({ tables: true, words: false });
   const { username } = new URL(url);
   expect(await value("hub", "grant", username, "--team", "test", "--url", url)).toEqual({ ok: true });
   const secret = new URL(url);
@@ -47,26 +45,39 @@ test("an administrator sets the hub up, and a colleague names it and pushes", as
 
   const remote = { url, projects: ["web"], team: null };
   expect(await value("hub", "add", url, "--project", "web")).toEqual({ ...remote, problem: null });
-  expect(await value("hub")).toEqual({ ...remote, forgotten: [] });
+  expect(await value("hub")).toEqual({ ...remote, follows: [], forgotten: [] });
   expect(await value("hub", "add", url, "--team", "test")).toMatchObject({ ...remote, team: "test" });
   expect(await value("hub", "add", url, "--project", "web")).toMatchObject({ ...remote, team: "test" });
   expect(await value("hub", "push", "--dry-run")).toEqual({ sessions: ["one"] });
-  expect(await run(url, "SELECT 1 FROM coppice.sessions")).toEqual([]);
+  expect(await run(url, "SELECT 1 FROM coppice_test.sessions")).toEqual([]);
   expect(await value("hub", "push")).toMatchObject({ sessionCount: 1, messageCount: 1, diverged: [] });
-  await expectOnHub(url, store, "one");
-  expect(await run(url, "SELECT session_id FROM coppice.sessions")).toEqual([{ session_id: "one" }]);
+  expect(await run(url, "SELECT session_id FROM coppice_test.sessions")).toEqual([{ session_id: "one" }]);
 
   const transcript = temporaryPath();
   writeFileSync(transcript, '{"session":"three","role":"user","content":"written by an agent"}\n');
   const watched = await words("watch", transcript, "--once", "--push", "--project", "web");
   expect(watched, watched.text).toMatchObject({ status: 0, text: expect.stringContaining('"event":"pushed"') });
-  await expectOnHub(url, store, "three");
-  expect(await run(url, "SELECT count(*)::int AS n FROM coppice.sessions")).toEqual([{ n: 2 }]);
+  expect(await run(url, "SELECT count(*)::int AS n FROM coppice_test.sessions")).toEqual([{ n: 2 }]);
 
-  expect(await value("recall", "shared", "--hub")).toMatchObject([{ sessionId: "one", text: "shared", root: null }]);
-  expect(await value("recall", "private", "--hub")).toEqual([]);
-  expect(await words("recall", "shared", "--hub", "--session", "one")).toMatchObject({ status: 2 });
-  expect(await value("hub", "keep")).toEqual({ expiredCount: 0, mergedCount: 0, madeCount: 0, damagedCount: 0 });
+  expect(await words("recall", "shared", "--everywhere")).toMatchObject({
+    status: 1,
+    text: expect.stringContaining("--words"),
+  });
+  expect(await value(...made, "--words")).toEqual({ tables: false, words: true });
+  expect(await value("recall", "shared", "--everywhere")).toMatchObject([
+    { sessionId: "one", text: "shared", by: username },
+  ]);
+  expect(await value("recall", "private", "--everywhere")).toEqual([]);
+
+  const other = temporaryPath();
+  const there = (...args: string[]) => ran(other, ...args);
+  expect((await there("hub", "add", url)).status).toBe(0);
+  expect((await there("hub", "follow")).status).toBe(2);
+  expect((await there("hub", "follow", "web")).out).toBe("Following web.\nGot 2 messages of 2 sessions.\n");
+  expect((await there("hub", "sync")).out).toBe("Nothing is new on the hub.\n");
+  expect((await there("recall", "shared")).out).toContain("shared");
+  expect((await there("hub")).out).toContain("follows\tweb\n");
+  expect((await there("hub", "unfollow", "web")).out).toBe("Erased 2 copies.\n");
 
   expect(await value("hub", "pull", "one", "--take")).toMatchObject({
     sessionId: "one",
@@ -82,17 +93,6 @@ test("an administrator sets the hub up, and a colleague names it and pushes", as
   expect((await words("hub", "pull", "--take")).status).toBe(2);
   expect(await value("hub", "pull", "on")).toMatchObject({ sessionId: "one" });
   expect((await words("hub", "pull", "none")).status).toBe(1);
-  expect(await value("hub", "upgrade")).toMatchObject({ versionBefore: MIGRATIONS.length });
-  expect(await value("hub", "retain", "web", "--days", "90")).toEqual({ ok: true });
-  expect(await words("hub", "retain", "none", "--days", "90")).toMatchObject({ status: 1 });
-  await run(url, "INSERT INTO coppice.places (team, project) VALUES ('coppice_team_other', 'web')");
-  expect(await words("hub", "retain", "web", "--days", "1")).toMatchObject({ status: 1 });
-  expect(await value("hub", "retain", "web", "--days", "30", "--team", "test")).toEqual({ ok: true });
-  expect(await run(url, "SELECT retention_days FROM coppice.places ORDER BY team")).toEqual([
-    { retention_days: null },
-    { retention_days: 30 },
-  ]);
-  await run(url, "DELETE FROM coppice.places WHERE team = 'coppice_team_other'");
   expect(await value("hub", "remove")).toBeNull();
   expect((await words("hub", "push")).status).toBe(1);
 });
@@ -114,7 +114,7 @@ test("naming a hub says at once what a push would meet, and names it all the sam
   expect(await saidOf(ready, "--team", "test")).toBe("");
 });
 
-test("what an agent goes on with after another store took its session goes to the hub as one fork", async () => {
+test("what an agent goes on with after another store took its session goes to the hub as a session of its own", async () => {
   const url = await readyDatabase();
   const [path, transcript] = [temporaryPath(), temporaryPath()];
   const store = openedStore(path);
@@ -130,31 +130,26 @@ test("what an agent goes on with after another store took its session goes to th
     expect(status, text).toBe(0);
     return text.slice(out.length);
   };
-  const textsOf = (of: Store, id: string): (string | null)[] =>
-    of
-      .resume(id)
-      .messages()
-      .map(({ text }) => text);
-
   await watched("one", "two");
   const hub = await openedHub(url);
   const away = temporaryStore();
   await hub.pull(away, "s", { take: true });
-  const words = await watched("three", "four");
-  const [fork] = store.sessions().filter(({ id }) => id !== "s");
-  expect(words).toContain(`s was taken by another store. What only this store had went to the hub as ${fork!.id}.\n`);
-  expect(textsOf(store, fork!.id)).toEqual(["three", "four"]);
-  expect(textsOf(store, "s")).toEqual(["one", "two"]);
-
   away.resume("s").append({ role: "user", content: "said away" });
   await hub.push(away, { sessions: ["s"] });
-  expect(await watched("five")).toContain(`went to the hub as ${fork!.id}.`);
-  expect(store.sessions()).toHaveLength(2);
-  expect(textsOf(store, fork!.id)).toEqual(["three", "four", "five"]);
-  expect(textsOf(store, "s")).toEqual(["one", "two", "said away"]);
-  await expectOnHub(url, store, fork!.id);
-  expect(await watched()).not.toContain("went to the hub");
-  expect(textsOf(store, fork!.id)).toEqual(["three", "four", "five"]);
+  const words = await watched("three", "four");
+  expect(words).toContain("s had gone on here and elsewhere. What is here went to the hub as a session of its own.\n");
+  expect(await watched("five")).not.toContain("elsewhere");
+  const counts = (await hub.sessions()).map(({ sessionId, messageCount }) => [sessionId, messageCount]);
+  expect(counts.sort()).toEqual([
+    ["s", 3],
+    ["s", 5],
+  ]);
+  expect(
+    store
+      .resume("s")
+      .messages()
+      .map(({ text }) => text),
+  ).toEqual(said);
   expect(store.verify()).toMatchObject({ ok: true, problems: [] });
 });
 
@@ -172,7 +167,7 @@ test("a watch pushes what changes of its projects, and nothing else", async () =
     { onPushed: ({ messageCount }) => void sent.push(messageCount), onFailed: (error) => void failures.push(error) },
   );
   onTestFinished(() => pushing.stop());
-  const messagesOf = () => run(url, "SELECT session_id, message_count::int FROM coppice.sessions");
+  const messagesOf = () => run(url, "SELECT session_id, message_count::int FROM coppice_test.sessions");
   pushing.changed([]);
   await expect.poll(messagesOf, { timeout: 60_000 }).toEqual([{ session_id: "one", message_count: 1 }]);
   session.append({ role: "assistant", content: "during the watch" });
@@ -184,10 +179,9 @@ test("a watch pushes what changes of its projects, and nothing else", async () =
   await pushing.finish();
   expect(await messagesOf()).toEqual([{ session_id: "one", message_count: 3 }]);
   expect([failures, sent]).toEqual([[], [1, 1, 1]]);
-  await expectOnHub(url, store, "one");
 });
 
-test("secrets that were forgotten in a pulled copy stay on the hub, and the command says how they go", async () => {
+test("secrets that were forgotten in a pulled copy stay on the hub, and the command says who can forget them", async () => {
   const url = await readyDatabase();
   const [hub, home, path] = [await openedHub(url), temporaryStore(), temporaryPath()];
   const secret = `ghp_${"a1B2c3D4e5".repeat(4).slice(0, 36)}`;
@@ -196,11 +190,10 @@ test("secrets that were forgotten in a pulled copy stay on the hub, and the comm
   await hub.pull(openedStore(path), "s");
   const { status, out } = await ran(path, "forget", "--secrets", "--yes");
   expect(status).toBe(0);
-  expect(out).toContain("coppice hub pull s --take --fork, coppice hub push");
-  const away = openedStore(path);
-  await hub.push(away, { projects: ["web"] });
-  expect(await run(url, "SELECT FROM coppice.messages")).toHaveLength(1);
-  await hub.pull(away, "s", { take: true, fork: true });
-  await hub.push(away, { projects: ["web"] });
-  expect(await run(url, "SELECT FROM coppice.messages")).toEqual([]);
+  expect(out).toContain("Whoever began it can forget them for everyone.");
+  await hub.push(openedStore(path), { projects: ["web"] });
+  expect(await hub.sessions()).toMatchObject([{ messageCount: 1 }]);
+  home.forget("s");
+  await hub.push(home, { projects: ["web"] });
+  expect(await hub.sessions()).toEqual([]);
 });

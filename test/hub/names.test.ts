@@ -1,17 +1,25 @@
 import { escapeIdentifier } from "pg";
 import { describe, expect, onTestFinished } from "vitest";
-import { grantTeam, retainProject } from "../../src/hub/administration.ts";
+import { grantTeam } from "../../src/hub/administration.ts";
 import { openHub } from "../../src/hub/index.ts";
-import { grantedTo, hubWithStores, openedConnection, openedHub, readyDatabase, run, test } from "../support/hub.ts";
-import { expectOnHub } from "../support/pushed.ts";
+import {
+  grantedTo,
+  hubWithStores,
+  openedConnection,
+  openedHub,
+  readyDatabase,
+  run,
+  saidIn,
+  test,
+} from "../support/hub.ts";
 import { talk } from "../support/said.ts";
 import { temporaryStore } from "../support/temporary-store.ts";
 
 const NAMES = [
-  "'; DROP TABLE coppice.messages; --",
-  "\\'; DELETE FROM coppice.sessions; --",
+  "'; DROP TABLE coppice_test.log; --",
+  "\\'; DELETE FROM coppice_test.sessions; --",
   "$1",
-  "$$; DROP ROLE coppice_writer; $$",
+  "$$; DROP ROLE coppice_write_test; $$",
   "_",
   '{s,"t"}',
   "NULL",
@@ -22,8 +30,7 @@ const NAMES = [
 async function countOnHub(url: string): Promise<{ sessions: number; messages: number }> {
   const [row] = await run<{ sessions: number; messages: number }>(
     url,
-    `SELECT (SELECT count(*)::int FROM coppice.sessions WHERE newest_id IS NOT NULL AND forgotten_at IS NULL) AS sessions,
-       (SELECT count(*)::int FROM coppice.messages) AS messages`,
+    "SELECT count(*)::int AS sessions, coalesce(sum(message_count), 0)::int AS messages FROM coppice_test.sessions",
   );
   return row!;
 }
@@ -40,14 +47,12 @@ describe("names that are SQL", () => {
     await hub.push(home, { projects: NAMES.map((name) => `p${name}`) });
     expect(await countOnHub(url)).toEqual({ sessions: NAMES.length, messages: total });
     for (const [index, name] of NAMES.entries()) {
-      await expectOnHub(url, home, name);
       const found = (await hub.sessions({ project: `p${name}` })).map(({ sessionId, title }) => [sessionId, title]);
       expect(found).toEqual([[name, name]]);
       expect(await hub.pull(away, name, { take: true, project: `p${name}` })).toMatchObject({
         messageCount: 3 + index,
       });
-      const hits = await hub.recall(name, { project: `p${name}` });
-      expect(new Set(hits.map(({ sessionId }) => sessionId)).size).toBeLessThanOrEqual(1);
+      expect(saidIn(away, name)).toEqual(saidIn(home, name));
     }
     // Each is forgotten alone.
     for (const [index, name] of NAMES.entries()) {
@@ -70,7 +75,6 @@ describe("names that are SQL", () => {
       if (!/^\w+$/.test(name)) {
         await expect(grantTeam(hub, role, name, "write")).rejects.toMatchObject({ code: "OPTION_INVALID" });
       }
-      await expect(retainProject(hub, name, 1)).rejects.toMatchObject({ code: "HUB_REFUSED" });
       if (/[^\w$ ]/.test(name)) {
         await expect(openHub(urlOfRole)).rejects.toMatchObject({ code: "OPTION_INVALID" });
         continue;

@@ -194,12 +194,12 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
   SESSION_DIVERGED: [
     { sessionId: "s", what: "message 7" },
     'Session "s" has gone on in this store and elsewhere: only this store has message 7.',
-    "Nothing was written. Import the rows into a new file to read them, and go on with one of the two.",
+    "Nothing was written. Rows of a file can be imported into a new store. From a hub, `coppice hub pull s --fork` keeps both: what is here becomes a session of its own.",
   ],
-  FORGOTTEN_ON_HUB: [
-    { sessionId: "s", messageCount: 1 },
-    'The hub has forgotten 1 message of session "s", which began in this store. Here they are kept.',
-    "Nothing was written. To forget them here, too, run `coppice hub push s --forgotten forget`. With `coppice hub push s --forgotten send`, the session goes to the hub again as it is here.",
+  SESSION_COPIED: [
+    { sessionId: "s", author: "ada" },
+    'Session "s" is a copy of one by ada, which is only read here.',
+    "To go on with it here, take it: `coppice hub pull s --take`. To go on beside it: `coppice fork s`.",
   ],
   SESSION_FORGOTTEN: [
     { sessionId: "s" },

@@ -40,10 +40,10 @@ test("values of the adapters", () => {
 });
 
 test("values and types of the hub", () => {
-  expect(Object.keys(hub)).toEqual(["openHub"]);
+  expect(Object.keys(hub).sort()).toEqual(["follow", "followedOf", "openHub", "unfollow"]);
   expect(typesIn("hub/index.ts")).toEqual([
-    ...["Hub", "HubExpandOptions", "HubExpansion", "HubHit", "HubRecallOptions", "HubSession", "KeepReport"],
-    ...["PullOptions", "PulledSession", "PushOptions", "PushProgress", "PushReport"],
+    ...["EverywhereHit", "EverywhereOptions", "Hub", "HubSession", "PullOptions", "PulledSession"],
+    ...["PushOptions", "PushProgress", "PushReport", "SyncProgress", "SyncReport"],
   ]);
 });
 

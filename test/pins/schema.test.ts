@@ -53,7 +53,7 @@ test("tables and views, with their columns in order", () => {
     [
       "table",
       "sessions",
-      "id project title source external_id parent_session_id fork_seq settings metadata graduated_seq evicted_seq frontier_version created_at_ms checksum superseded_at_ms rewind_number",
+      "id project title author source external_id parent_session_id fork_seq settings metadata graduated_seq evicted_seq frontier_version created_at_ms checksum superseded_at_ms rewind_number",
     ],
     ["table", "shared_pasts", "session_id holder_id seq_first seq_last log_position checksum"],
     ["table", "store_settings", "name value checksum"],

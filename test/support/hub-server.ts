@@ -9,7 +9,6 @@ export interface HubServer {
   url: string;
   /** The name of a database with the tables of the hub, which tests copy. */
   template: string;
-  hasVector: boolean;
 }
 
 declare module "vitest" {
@@ -22,7 +21,7 @@ declare module "vitest" {
 /**
  * Starts one server for all tests of the hub, unless COPPICE_TEST_HUB names one. Returns the function that removes it.
  *
- * @throws {Error} if no server runs here and COPPICE_HUB_MUST is set: to "server", or to "vector" if it must have pgvector.
+ * @throws {Error} if no server runs here and COPPICE_HUB_MUST is set.
  */
 export async function setup({ provide }: TestProject): Promise<(() => Promise<void>) | undefined> {
   const { COPPICE_TEST_HUB: named, COPPICE_HUB_MUST: must } = process.env;
@@ -39,11 +38,10 @@ export async function setup({ provide }: TestProject): Promise<(() => Promise<vo
   const client = new Client({ connectionString: url });
   await client.connect();
   await client.query(`CREATE DATABASE ${template}`);
-  const { rowCount } = await client.query("SELECT FROM pg_available_extensions WHERE name = 'vector'");
   const hub = await HubConnection.to(new URL(template, url).href);
-  await initHub(hub);
+  await initHub(hub, "test");
   await hub.close();
-  provide("hubServer", { url, template, hasVector: rowCount! > 0 || must === "vector" });
+  provide("hubServer", { url, template });
   return async () => {
     await client.query(`DROP DATABASE ${template}`);
     await client.end();

@@ -1,21 +1,16 @@
 import { join } from "node:path";
 import { Client, type QueryResultRow } from "pg";
 import { afterAll, test as anyTest, inject, onTestFinished, TestRunner } from "vitest";
-import { grantTeam } from "../../src/hub/administration.ts";
+import { grantTeam, initHub } from "../../src/hub/administration.ts";
 import { HubConnection } from "../../src/hub/connection.ts";
 import { type Hub, openHub } from "../../src/hub/index.ts";
-import type { OpenOptions, Store } from "../../src/index.ts";
+import type { MessageInput, OpenOptions, Store } from "../../src/index.ts";
 import { openedStore, temporaryFolder, temporaryStore } from "./temporary-store.ts";
 
 const server = inject("hubServer");
 
 /** A test that needs a server. */
 export const test = server === undefined ? anyTest.skip : anyTest;
-
-export const HAS_PGVECTOR = server?.hasVector === true;
-
-/** A test that needs a server with pgvector. */
-export const testOfVectors = HAS_PGVECTOR ? anyTest : anyTest.skip;
 
 let databaseCount = 0;
 
@@ -36,7 +31,7 @@ export function emptyDatabase(): Promise<string> {
   return newDatabase("template1");
 }
 
-/** A database with the tables of the hub. */
+/** A database with the tables of the team "test". */
 export function hubDatabase(): Promise<string> {
   return newDatabase(server?.template ?? "");
 }
@@ -56,6 +51,7 @@ export async function readyDatabase(): Promise<string> {
 /** Grants a team to a role. Returns the URL of the role. */
 export async function grantedTo(url: string, role: string, team: string, right: "read" | "write"): Promise<string> {
   const hub = await HubConnection.to(url);
+  await initHub(hub, team);
   await grantTeam(hub, role, team, right);
   await hub.close();
   return asRole(url, role);
@@ -133,4 +129,22 @@ export async function run<Row extends QueryResultRow>(url: string, sql: string, 
   } finally {
     await client.end();
   }
+}
+
+/** What a session says: its messages, entries and head, without the numbers of its store. */
+export function saidIn(store: Store, id: string): unknown {
+  const session = store.resume(id);
+  const messages = session.messages().map(({ role, parts, name, externalId, metadata, createdAtMs, pinned, text }) => {
+    return { role, parts, name, externalId, metadata, createdAtMs, pinned, text };
+  });
+  const entries = session.entries.list().map(({ value, id, createdAtMs }) => ({ value, id, createdAtMs }));
+  return { title: session.info().title, messages, entries };
+}
+
+/** Messages that begin with somebody's name. */
+export function talkOf(count: number, whose = "said"): MessageInput[] {
+  return Array.from({ length: count }, (_, index) => ({
+    role: index % 2 === 0 ? ("user" as const) : ("assistant" as const),
+    content: `${whose} ${index}: the deploy of region ${index % 7} failed in src/harbor-${index % 11}.ts`,
+  }));
 }

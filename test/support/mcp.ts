@@ -1,7 +1,6 @@
 import { PassThrough, type Readable, type Writable } from "node:stream";
 import { onTestFinished } from "vitest";
 import { type Embedder, type OpenOptions, openStore, type Store } from "../../src/index.ts";
-import type { HubAccess } from "../../src/mcp/live-hub.ts";
 import type { StoreAccess } from "../../src/mcp/live-store.ts";
 import { serve } from "../../src/mcp/server.ts";
 
@@ -95,19 +94,17 @@ export interface ServedOptions {
   /** How long its writes wait for those of others, in milliseconds. */
   busyTimeoutMs?: number;
   embedder?: Embedder;
-  hub?: HubAccess;
 }
 
 /** A server within this process, over the store at a path, and somebody who talks to it. Ends with the test. */
 export async function served(path: string, options: ServedOptions = {}): Promise<RawClient> {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const client = new RawClient(input, output);
-  const { project, allowAppend = false, hub, ...storeOptions } = options;
+  const { project, allowAppend = false, ...storeOptions } = options;
   const ended = serve({
     loadAccess: async () => accessTo(path, { busyTimeoutMs: 5_000, ...storeOptions }),
     project,
     allowAppend,
-    hub,
     input,
     output,
   });

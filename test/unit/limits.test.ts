@@ -11,9 +11,7 @@ import { estimateTokens } from "../../src/core/token-estimate.ts";
 import { isFull } from "../../src/forest/cluster.ts";
 import { quoted } from "../../src/hooks/quotation.ts";
 import { inputOf } from "../../src/hooks/run-hook.ts";
-import { retainProject } from "../../src/hub/administration.ts";
-import type { HubConnection } from "../../src/hub/connection.ts";
-import { decodeRows, encodeLines } from "../../src/hub/rows.ts";
+import { encodeBody, eventsOf } from "../../src/hub/log.ts";
 import { chunksOf } from "../../src/importers/files.ts";
 import type { Importer } from "../../src/importers/importer.ts";
 import { parseJson, readLines } from "../../src/importers/lines.ts";
@@ -271,13 +269,12 @@ const CHECKS: Record<keyof typeof LIMITS, () => Promise<void>> = {
     expect([tokensOf(most).lineCount, tokensOf(most + 1).lineCount]).toEqual([most, most]);
   },
   hubRow: async () => {
-    const row = '{"table":"texts","row":{}}';
-    const bodyOf = (length: number) => encodeLines(row.padEnd(length));
-    await expectSides(LIMITS.hubRow, (length) => decodeRows(bodyOf(length)), "ROWS_INVALID");
-  },
-  hubDays: async () => {
-    const asked = { administer: async () => {} } as unknown as HubConnection; // the days are checked before the hub is asked
-    await expectSides(LIMITS.hubDays, (days) => retainProject(asked, "web", days), "OPTION_INVALID");
+    const bodyOf = (length: number) => {
+      const message = { role: "user" as const, createdAtMs: 0, parts: [{ type: "text" as const, text: "" }] };
+      message.parts[0]!.text = " ".repeat(length - JSON.stringify([{ message }]).length);
+      return encodeBody([{ message }]);
+    };
+    await expectSides(LIMITS.hubRow, (length) => eventsOf(bodyOf(length)), "ROWS_INVALID");
   },
   viewBody: async () => {
     const view = await ServedView.entered(storeOfOne(), { write: true });

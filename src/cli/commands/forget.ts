@@ -168,9 +168,7 @@ function* reportLines(
   if (!isRelatedToo && related !== null && related.length > 0) yield* commandsFor(related);
   yield* foundLines(report);
   if (report.isCopy) {
-    const [id] = ids;
-    const pull = `coppice hub pull ${id} --take${report.sessionCount > 0 ? `, coppice forget ${id}` : " --fork"}, coppice hub push`;
-    yield `Only this store forgot them, because it has a copy. To forget them for everyone: ${pull}`;
+    yield "Only this store forgot them, because it has a copy. Whoever began the session can forget them for everyone.";
   }
   const restored = ids.length === 1 ? ids[0] : "<session>";
   terminal.hint(`Imports leave them out. To let one bring them back: coppice forget ${restored} --restore`);

@@ -1,43 +1,31 @@
-import { setTimeout as wait } from "node:timers/promises";
-import { InvalidArgumentError, Option } from "commander";
+import { Option } from "commander";
 import type * as Administration from "../../hub/administration.ts";
 import type { HubConnection } from "../../hub/connection.ts";
-import type { KeepReport } from "../../hub/hub.ts";
-import type { Call, Command, Output } from "../command.ts";
-import { storedRemote, withHub } from "../hub-words.ts";
-import { interruptible } from "../interruption.ts";
-import { formatCount, oneLine } from "../screen/text.ts";
+import type { Call, Command } from "../command.ts";
+import { storedRemote } from "../hub-words.ts";
+import { oneLine } from "../screen/text.ts";
+import { followCommand, syncCommand, unfollowCommand } from "./follow.ts";
 import { pullCommand } from "./pull.ts";
 import { pushCommand } from "./push.ts";
 import { addCommand, remoteShown, removeCommand } from "./remote.ts";
 
-const WITHOUT_PGVECTOR = [
-  "Searches go by words, because this database has no pgvector 0.7 or later. To compare messages by meaning, too, install it on the",
-  "server (Debian's package: postgresql-17-pgvector), run `CREATE EXTENSION vector` in this database as its administrator, and then",
-  "`coppice hub upgrade`.",
-];
-
-const WITH_TEMP = [
-  "Everybody may make temporary objects in this database. The hub needs none, so its owner should run",
-  "`REVOKE TEMPORARY ON DATABASE … FROM PUBLIC`, unless other programs in it need them.",
-];
-
-const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000 } as const;
+interface AdminFlags {
+  url?: string;
+  team: string;
+}
 
 const URL_OPTION = new Option("--url <url>", "the database, without a password; by default the store's hub");
-
-async function urlOf({ options: { url }, loadStores }: Call<{ url?: string }>): Promise<string> {
-  return url ?? (await storedRemote((await loadStores()).openToRead())).url;
-}
+const TEAM_OPTION = new Option("--team <name>", "the team").makeOptionMandatory();
 
 /** Connects as the administrator, and closes the connection however the work ends. */
 async function administering<T>(
-  call: Call<{ url?: string }>,
+  { options: { url, team }, loadStores }: Call<AdminFlags>,
   work: (hub: HubConnection, to: typeof Administration) => Promise<T>,
 ): Promise<T> {
   const { HubConnection } = await import("../../hub/connection.ts");
   const administration = await import("../../hub/administration.ts");
-  const hub = await HubConnection.to(await urlOf(call));
+  const address = url ?? (await storedRemote((await loadStores()).openToRead())).url;
+  const hub = await HubConnection.to(address, team);
   try {
     return await work(hub, administration);
   } finally {
@@ -45,49 +33,33 @@ async function administering<T>(
   }
 }
 
-async function tablesMade(call: Call<{ url?: string }>, action: "initHub" | "upgradeHub"): Promise<Output> {
-  return administering(call, async (hub, to) => {
-    const value = await to[action](hub);
-    const { version, versionBefore: before } = value;
-    const tables = `the tables of the hub ${oneLine(hub.name)}`;
-    let made = `Made ${tables}, in version ${version}.`;
-    if (before === version) made = `Renewed the functions: ${tables} have version ${version} already.`;
-    else if (before !== null) made = `Upgraded ${tables} from version ${before} to ${version}.`;
-    const temp = value.hasTemp
-      ? WITH_TEMP
-      : ["Only its owner may make temporary objects in the database: the hub needs none."];
-    return { value, lines: [made, ...temp, ...(value.hasPgvector ? [] : WITHOUT_PGVECTOR)] };
-  });
-}
-
-const initCommand: Command<{ url?: string }> = {
+const initCommand: Command<AdminFlags & { words?: true }> = {
   usage: "init",
-  summary: "Make a hub's tables in a Postgres database, as its administrator.",
-  details: "With --json: {version, versionBefore, hasPgvector, hasTemp}.",
-  options: [URL_OPTION],
-  examples: ["--url postgres://admin@hub.example/agents"],
-  run: (call) => tablesMade(call, "initHub"),
+  summary: "Make the tables of a team in a Postgres database, as its administrator.",
+  details:
+    "Each team has a schema of its own. With --words it also gets a word index, by which `coppice recall --everywhere` searches what " +
+    "nobody here follows: it takes as much room again. With --json: {tables, words}: what was made.",
+  options: [URL_OPTION, TEAM_OPTION, new Option("--words", "make the word index, too")],
+  examples: ["--team web --url postgres://admin@hub.example/agents", "--team web --words"],
+
+  run(call) {
+    const { team, words = false } = call.options;
+    return administering(call, async (hub, { initHub }) => {
+      const value = await initHub(hub, team, words);
+      const where = `of ${oneLine(team)} on the hub ${oneLine(hub.name)}`;
+      const lines = [value.tables ? `Made the tables ${where}.` : `The tables ${where} are there already.`];
+      if (value.words) lines.push("Made the word index.");
+      return { value, lines };
+    });
+  },
 };
 
-const upgradeCommand: Command<{ url?: string }> = {
-  usage: "upgrade",
-  summary: "Bring a hub's tables to this version, as its administrator.",
-  details: "With --json: {version, versionBefore, hasPgvector, hasTemp}.",
-  options: [URL_OPTION],
-  examples: ["", "--url postgres://admin@hub.example/agents"],
-  run: (call) => tablesMade(call, "upgradeHub"),
-};
-
-const grantCommand: Command<{ url?: string; team: string; read?: true }> = {
+const grantCommand: Command<AdminFlags & { read?: true }> = {
   usage: "grant <role>",
-  summary: "Let a role of the database read and write the projects of a team.",
+  summary: "Let a role of the database read and write the sessions of a team.",
   details: "With --json: {ok}.",
   argument: "a role that the database has",
-  options: [
-    URL_OPTION,
-    new Option("--team <name>", "the team").makeOptionMandatory(),
-    new Option("--read", "the right to read only"),
-  ],
+  options: [URL_OPTION, TEAM_OPTION, new Option("--read", "the right to read only")],
   examples: ["ada --team web", "grace --team web --read"],
 
   run(call) {
@@ -101,91 +73,29 @@ const grantCommand: Command<{ url?: string; team: string; read?: true }> = {
   },
 };
 
-const retainCommand: Command<{ url?: string; team?: string; days: number }> = {
-  usage: "retain <project>",
-  summary: "Set how long a hub keeps sessions of which nothing new is pushed.",
-  details: "`coppice hub keep` deletes what is older. The stores keep it. With --json: {ok}.",
-  argument: "the name that the project has on the hub",
-  options: [
-    URL_OPTION,
-    new Option("--days <number>", "the days since something was pushed last").argParser(days).makeOptionMandatory(),
-    new Option("--team <name>", "its team, if several have the project"),
-  ],
-  examples: ["web --days 90"],
-
-  run(call) {
-    const { args, options } = call;
-    return administering(call, async (hub, { retainProject }) => {
-      await retainProject(hub, args[0]!, options.days, options.team);
-      const kept = `stay on the hub for ${options.days} days after something was pushed last`;
-      return { value: { ok: true }, lines: [`Sessions of ${oneLine(args[0]!)} ${kept}.`] };
-    });
-  },
-};
-
-const keepCommand: Command<{ url?: string; every?: number }> = {
-  usage: "keep",
-  summary: "Delete what a hub keeps no longer, and tidy its word index; run it every few minutes.",
-  details:
-    "It merges small parts of the word index, takes forgotten messages out of it, and makes damaged parts again.\n" +
-    "With --json: {expiredCount, mergedCount, madeCount, damagedCount}.",
-  options: [
-    URL_OPTION,
-    new Option("--every <time>", "again after this time, such as 5m, until it is interrupted").argParser(pause),
-  ],
-  examples: ["", "--every 5m"],
-
-  async run(call) {
-    const url = await urlOf(call);
-    const value = await interruptible("What was merged stays.", (signal) => keep(url, call.options.every, signal));
-    const lines = [`Merged ${formatCount(value.mergedCount, "segment")} into ${value.madeCount}.`];
-    if (value.damagedCount > 0) lines.push(`Made ${formatCount(value.damagedCount, "damaged segment")} again.`);
-    if (value.expiredCount > 0)
-      lines.unshift(`Deleted ${formatCount(value.expiredCount, "session")}. The stores keep them.`);
-    return { value, lines };
-  },
-};
-
 export const hubCommand: Command = {
   usage: "hub",
   summary: "Share sessions with a team, through a Postgres database; or set one up.",
   details:
-    "Without a command, it shows the hub of this store, and sessions that began here and that the hub has forgotten: see `coppice hub push`. " +
-    "With --json: {url, projects, team, forgotten}.",
+    "Without a command, it shows the hub of this store, what it follows there, and sessions that began here and that the hub has " +
+    "forgotten: see `coppice hub push`. With --json: {url, projects, team, follows, forgotten}.",
   subcommands: [
-    ...[addCommand, removeCommand, pushCommand, pullCommand],
-    ...[initCommand, upgradeCommand, grantCommand, retainCommand, keepCommand],
+    ...[addCommand, removeCommand, pushCommand, pullCommand, followCommand, unfollowCommand, syncCommand],
+    ...[initCommand, grantCommand],
   ],
   examples: [""],
 
   async run({ loadStores }) {
-    const { forgottenOnHub, namesOnHub, remoteOf } = await import("../../hub/remote.ts");
+    const { followedOf, forgottenOnHub, namesOnHub, remoteOf } = await import("../../hub/remote.ts");
     const store = (await loadStores()).openToRead();
     const { value, lines } = remoteShown(remoteOf(store), namesOnHub(store));
+    const { projects, all } = followedOf(store);
+    const follows = all === null ? projects.map(({ name }) => name) : "all";
     const forgotten = forgottenOnHub(store);
-    const shown = forgotten.map((id) => `forgotten there, kept here\t${oneLine(id)}`);
-    return { value: value && { ...value, forgotten }, lines: [...lines, ...shown] };
+    const shown = [
+      ...(follows === "all" ? ["follows\tevery project"] : follows.map((name) => `follows\t${oneLine(name)}`)),
+      ...forgotten.map((id) => `forgotten there, kept here\t${oneLine(id)}`),
+    ];
+    return { value: value && { ...value, follows, forgotten }, lines: [...lines, ...(value === null ? [] : shown)] };
   },
 };
-
-async function keep(url: string, everyMs: number | undefined, signal: AbortSignal): Promise<KeepReport> {
-  return withHub(url, async (hub) => {
-    for (;;) {
-      const report = await hub.keep({ signal });
-      if (everyMs === undefined) return report;
-      await wait(everyMs, undefined, { signal });
-    }
-  });
-}
-
-function pause(text: string): number {
-  const [, number, unit] = /^([1-9]\d{0,5})([smh])$/.exec(text) ?? [];
-  if (number !== undefined) return Number(number) * UNIT_MS[unit as keyof typeof UNIT_MS];
-  throw new InvalidArgumentError("Expected a time such as 30s, 5m or 1h.");
-}
-
-function days(text: string): number {
-  const number = Number(text);
-  if (Number.isSafeInteger(number) && number > 0 && number < 100_000) return number;
-  throw new InvalidArgumentError("Expected a whole number of days.");
-}

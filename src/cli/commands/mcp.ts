@@ -2,9 +2,8 @@ import { Option } from "commander";
 import { projectNamed } from "../../core/project.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
-import { HUB } from "../hub-words.ts";
 
-export const mcpCommand: Command<{ project?: string; allowAppend?: boolean; hub?: boolean }> = {
+export const mcpCommand: Command<{ project?: string; allowAppend?: boolean }> = {
   usage: "mcp",
   summary: "Serve the store to an agent, as an MCP server on stdin and stdout.",
   details:
@@ -17,11 +16,10 @@ export const mcpCommand: Command<{ project?: string; allowAppend?: boolean; hub?
       "show only the sessions of this folder's project, or of the name that a program gave",
     ),
     new Option("--allow-append", "also offer append, which writes"),
-    new Option("--hub", "recall may also search the team's hub, which coppice hub add named"),
   ],
   examples: ["", "--project ~/work/web", "--db ~/agents.db --allow-append"],
 
-  async run({ options: { project, allowAppend = false, hub = false }, loadStores, terminal, json }) {
+  async run({ options: { project, allowAppend = false }, loadStores, terminal, json }) {
     if (json) {
       const hint = "Leave out --json. The protocol is JSON already.";
       throw new Failure("USAGE_INVALID", "mcp does not take --json.", { hint });
@@ -32,7 +30,7 @@ export const mcpCommand: Command<{ project?: string; allowAppend?: boolean; hub?
     const only = project && projectNamed(project);
     const { serve } = await import("../../mcp/server.ts");
     const streams = { input: process.stdin, output: process.stdout };
-    await serve({ loadAccess: loadStores, project: only, allowAppend, hub: hub ? HUB : undefined, ...streams });
+    await serve({ loadAccess: loadStores, project: only, allowAppend, ...streams });
     return { value: null, lines: [] };
   },
 };

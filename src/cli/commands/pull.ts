@@ -1,4 +1,3 @@
-import { setFlagsFromString } from "node:v8";
 import { Option } from "commander";
 import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
 import type { Hub, HubSession } from "../../hub/hub.ts";
@@ -22,28 +21,22 @@ interface PullFlags extends PageOptions {
   origin?: string;
 }
 
-/**
- * V8 keeps up to 48 MB for new objects, and collects old ones when they are several times what lives. With these flags, a pull of
- * 100,000 messages takes 50 MB less, and no longer.
- */
-const SPARING = ["--semi-space-growth-factor=1", "--heap-growing-percent=40"];
-
 const CANDIDATES_MAX = 8;
 
 export const pullCommand: Command<PullFlags> = {
   usage: "pull [session]",
-  summary: "Bring a session of the hub into this store, with all its ids; or list those of the hub.",
+  summary: "Bring a session of the hub into this store; or list those of the hub.",
   details:
-    "Contexts are the same here as where it was. Without --take it is a copy to read. With --take, this store goes on with the session, " +
-    "and the store that had it before may not push it any more. If this store has messages that the hub lacks, the pull is refused; " +
-    "with --fork they become a session of their own.\n" +
-    "With --json: {sessionId, outcome, messageCount, isHolder, forkId, notes}; without a session, an array of those of the hub.",
+    "Its messages get numbers of this store. Without --take it is a copy to read. With --take, this store goes on with the session, " +
+    "and the store that had it before may not push it any more. If both have gone on, the pull is refused; " +
+    "with --fork, what is here becomes a session of its own.\n" +
+    "With --json: {sessionId, outcome, messageCount, isHolder, forkId}; without a session, an array of those of the hub.",
   argument:
     "the id that it has on the hub, or the beginning of the id; without it, the hub's sessions are listed, newest first",
   options: [
     new Option("--take", "go on with the session in this store"),
     new Option("--copy", "only read it here, as without --take").conflicts("take"),
-    new Option("--fork", "keep what only this store has as a session of its own"),
+    new Option("--fork", "if both have gone on, keep what is here as a session of its own"),
     new Option("--project <name>", "its project, if several sessions have the id"),
     new Option("--origin <store>", "the store in which it began, if several sessions of the project have the id"),
     ...SESSIONS_PAGE_OPTIONS,
@@ -52,7 +45,6 @@ export const pullCommand: Command<PullFlags> = {
 
   async run({ args: [typed], options, loadStores, terminal, json }) {
     const { take = false, fork = false, copy = false, project, origin, limit, offset } = options;
-    for (const flag of SPARING) setFlagsFromString(flag);
     const only = project === undefined ? {} : { project };
     if (typed === undefined) {
       const given = Object.entries({ take, copy, fork, origin: origin !== undefined }).find(([, isGiven]) => isGiven);
@@ -60,8 +52,8 @@ export const pullCommand: Command<PullFlags> = {
         const hint = "`coppice hub pull` lists the sessions of the hub.";
         throw new Failure("USAGE_INVALID", `--${given[0]} takes a session.`, { hint });
       }
-      const { url } = await storedRemote((await loadStores()).openToRead());
-      const found = await withHub(url, (hub) => hub.sessions({ ...only, limit: limit + 1, offset }));
+      const remote = await storedRemote((await loadStores()).openToRead());
+      const found = await withHub(remote, (hub) => hub.sessions({ ...only, limit: limit + 1, offset }));
       const { shown, more } = pageRead(found, options, " or --project");
       if (more !== undefined && json) terminal.note(more);
       return { value: shown, lines: listLines(shown, more, terminal) };
@@ -69,16 +61,15 @@ export const pullCommand: Command<PullFlags> = {
     const store = (await loadStores()).openToWrite();
     const remote = await storedRemote(store);
     const pulled = await interruptible("Nothing was written.", (signal) =>
-      withHub(remote.url, async (hub) => {
+      withHub(remote, async (hub) => {
         const pulling = { take, fork, signal, ...only, ...(origin !== undefined && { origin }) };
         return hub.pull(store, await idOnHub(hub, store, typed, only), pulling);
       }),
     );
-    for (const note of pulled.notes) terminal.note(oneLine(note));
     const lines = [
       `${formatCount(pulled.messageCount, "new message")} in ${oneLine(pulled.sessionId)}${pulled.isHolder ? ", which goes on here" : ", a copy"}.`,
     ];
-    if (pulled.forkId !== null) lines.push(`What only this store had is in ${oneLine(pulled.forkId)}.`);
+    if (pulled.forkId !== null) lines.push(`What is only here is ${oneLine(pulled.forkId)}, now a session of its own.`);
     return { value: pulled, lines };
   },
 };

@@ -7,17 +7,18 @@ import { progressOf } from "../screen/progress.ts";
 import { formatCount, oneLine } from "../screen/text.ts";
 import { findSession } from "../stores/find-session.ts";
 
-export const pushCommand: Command<{ dryRun?: true; forgotten?: PushOptions["forgotten"] }> = {
+export const pushCommand: Command<{ dryRun?: true; fork?: true; forgotten?: PushOptions["forgotten"] }> = {
   usage: "push [sessions...]",
   summary: "Send what the hub lacks of this store's sessions.",
   details:
     "Without sessions, it sends those of the projects that `coppice hub add` named. It can be stopped at any time and run again. " +
     "Sessions that began here are kept if the hub has forgotten them, or messages of them. They are named each time and not sent, until " +
-    "--forgotten says what becomes of them. Copies of sessions that began elsewhere are forgotten.\n" +
-    "With --json: {sessionCount, messageCount, gone, kept, expired, moved, forked, behind, diverged}; with --dry-run {sessions}.",
+    "--forgotten says what becomes of them.\n" +
+    "With --json: {sessionCount, messageCount, forgottenCount, gone, kept, moved, forked, behind, diverged}; with --dry-run {sessions}.",
   argument: "sessions, also of other projects",
   options: [
-    new Option("--dry-run", "only list what would be sent"),
+    new Option("--dry-run", "only list what may be sent"),
+    new Option("--fork", "send what has gone on both here and elsewhere as a session of its own"),
     new Option(
       "--forgotten <what>",
       "what becomes of sessions that began here and that the hub has forgotten: keep them here and name them no more, forget them here, too, or send them again",
@@ -25,7 +26,7 @@ export const pushCommand: Command<{ dryRun?: true; forgotten?: PushOptions["forg
   ],
   examples: ["", "--dry-run", "support-42", "support-42 --forgotten send"],
 
-  async run({ args: typed, options: { dryRun = false, forgotten }, loadStores, terminal }) {
+  async run({ args: typed, options: { dryRun = false, fork = false, forgotten }, loadStores, terminal }) {
     const store = (await loadStores()).openToWrite({ mustExist: true });
     const named = typed.map((one) => findSession(store, one).id);
     const remote = await (named.length > 0 ? storedRemote : remoteWithProjects)(store);
@@ -40,11 +41,11 @@ export const pushCommand: Command<{ dryRun?: true; forgotten?: PushOptions["forg
     }
     const progress = progressOf(terminal, "pushing");
     const report = await interruptible("What was sent before stays.", (signal) =>
-      withHub(remote.url, (hub) =>
+      withHub(remote, (hub) =>
         hub.push(store, {
           ...(named.length > 0 && { sessions: named }),
           projects,
-          ...(remote.team !== null && { team: remote.team }),
+          fork,
           ...(forgotten && { forgotten }),
           signal,
           onProgress: ({ doneCount, sessionCount }) => progress(doneCount, sessionCount),

@@ -4,13 +4,13 @@ import { RECALL_LIMIT_MAX, RECALL_NEIGHBORS_MAX } from "../../core/limits.ts";
 import type { Part, Role } from "../../core/message.ts";
 import { PART_TYPES, ROLES } from "../../core/message-words.ts";
 import { RECALL_FILLED_MAX, RECALL_LIMIT_DEFAULT, RECALL_NEIGHBORS_DEFAULT } from "../../core/options.ts";
+import type { EverywhereHit } from "../../hub/everywhere.ts";
 import type { AnswerSession } from "../../session/aids/answer.ts";
 import { answersFirst } from "../../session/aids/answers-first.ts";
 import { noteOnHits, nothingFound } from "../../session/aids/recall-notes.ts";
 import type { Store } from "../../session/store.ts";
 import { agentCommand } from "../agent-command.ts";
 import type { Command } from "../command.ts";
-import { Failure } from "../failure.ts";
 import { storedRemote, withHub } from "../hub-words.ts";
 import { repeatableOption, timeOption, timeRangeOption, wholeNumberOption } from "../options.ts";
 import { cutToWidth, displayWidth } from "../screen/display-width.ts";
@@ -38,7 +38,7 @@ interface RecallFlags {
   neighbors: number;
   superseded?: boolean;
   explain?: boolean;
-  hub?: boolean;
+  everywhere?: boolean;
 }
 
 const LIMIT_MEANING = `most hits: by default ${RECALL_LIMIT_DEFAULT}, or with --tokens-max up to ${RECALL_FILLED_MAX} likely ones, as many as fit; 3 if nothing is near`;
@@ -82,7 +82,7 @@ export const recallCommand: Command<RecallFlags> = {
     ),
     new Option("--superseded", "also find what rewinds have superseded"),
     new Option("--explain", "show the terms of each score"),
-    new Option("--hub", "search the sessions of your team on the hub, instead of this store"),
+    new Option("--everywhere", "ask the hub for what the whole team has pushed, followed here or not"),
   ],
   paged: true,
   examples: [
@@ -95,7 +95,7 @@ export const recallCommand: Command<RecallFlags> = {
   async run({ args, options, loadStores, terminal }) {
     const store = (await loadStores()).openToRead();
     const { answerOf } = await import("../../session/aids/answer.ts");
-    const { session, role, part, since, until, superseded, hub: isOnHub, ...sameNames } = options;
+    const { session, role, part, since, until, superseded, everywhere, ...sameNames } = options;
     const query = args.join(" ");
     const wanted = {
       ...sameNames,
@@ -103,13 +103,11 @@ export const recallCommand: Command<RecallFlags> = {
       ...(since !== undefined && { sinceMs: since }),
       ...(until !== undefined && { untilMs: until }),
     };
-    if (isOnHub) {
-      if ((session ?? part ?? superseded) !== undefined) {
-        const hint = "Leave out --session, --part and --superseded.";
-        throw new Failure("USAGE_INVALID", "The hub searches all sessions, and all parts of their messages.", { hint });
-      }
-      const hits = await withHub((await storedRemote(store)).url, (hub) => hub.recall(query, { ...wanted, store }));
-      return { value: hits, lines: hubLines(answerOf(hits), hits, query, terminal) };
+    if (everywhere) {
+      const { limit, project } = wanted;
+      const scope = { ...(limit !== undefined && { limit }), ...(project !== undefined && { project }) };
+      const hits = await withHub(await storedRemote(store), (hub) => hub.everywhere(query, scope));
+      return { value: hits, lines: everywhereLines(hits, query, terminal) };
     }
     const found = await store.recall(query, {
       ...wanted,
@@ -123,16 +121,24 @@ export const recallCommand: Command<RecallFlags> = {
   },
 };
 
-function* hubLines(
-  sessions: readonly AnswerSession[],
-  hits: readonly RecallHit[],
-  query: string,
-  terminal: Terminal,
-): Generator<string> {
-  const note = noteOnHits(hits);
-  if (note !== undefined) terminal.note(note);
-  yield* answerLines(sessions, terminal);
-  if (hits.length === 0) terminal.note(nothingFound(query));
+/** The most characters of a message that a hit of the hub shows. */
+const EVERYWHERE_CHARS_MAX = 400;
+
+function* everywhereLines(hits: readonly EverywhereHit[], query: string, terminal: Terminal): Generator<string> {
+  terminal.note(
+    "These are of the hub, in the order of PostgreSQL. What you follow is searched better: coppice hub follow PROJECT",
+  );
+  for (const { sessionId, project, title, by, role, createdAtMs, text } of hits) {
+    const names = [`by ${by}`, formatTime(createdAtMs), `session ${sessionId}`, project ?? "", title ?? ""];
+    yield `${role}  ${terminal.style("dim", names.filter(Boolean).map(oneLine).join(" · "))}`;
+    const shown = text.length > EVERYWHERE_CHARS_MAX ? `${text.slice(0, EVERYWHERE_CHARS_MAX)} …` : text;
+    yield wrapped(oneLine(shown.toWellFormed()), terminal.width);
+    yield "";
+  }
+  const [best] = hits;
+  if (best === undefined) return terminal.note(nothingFound(query));
+  if (best.project !== null)
+    terminal.hint(`Next: coppice hub follow ${oneLine(best.project)}, or coppice hub pull ${oneLine(best.sessionId)}`);
 }
 
 function* recallLines(

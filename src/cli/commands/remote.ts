@@ -24,7 +24,7 @@ export const addCommand: Command<RemoteFlags> = {
   argument: "the database of the hub",
   options: [
     repeatableOption("project <name>", "a project whose sessions may go there"),
-    new Option("--team <name>", "the team of new projects, if you are in several"),
+    new Option("--team <name>", "your team, if you are in several"),
   ],
   examples: ["postgres://ada@hub.example/agents --project web"],
 
@@ -47,16 +47,18 @@ export const addCommand: Command<RemoteFlags> = {
 
 /** Says what a push would meet. The hub stays named, because a network comes back and an administrator grants rights. */
 async function problemOf({ url, team }: Remote, terminal: Terminal): Promise<string | null> {
-  const { tryHub } = await import("../../hub/places.ts");
+  const { HubConnection } = await import("../../hub/connection.ts");
   terminal.progress("Trying the hub …");
+  const hub = await HubConnection.to(url, team ?? undefined);
   try {
-    await tryHub(url, team ?? undefined);
+    await hub.try();
     return null;
   } catch (error) {
     if (!StoreError.is(error)) throw error;
     // Its hint is for a push.
     return error.code === "HUB_UNREACHABLE" ? error.message : [error.message, error.hint ?? []].flat().join(" ");
   } finally {
+    await hub.close();
     terminal.endProgress();
   }
 }

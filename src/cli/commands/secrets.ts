@@ -38,7 +38,7 @@ export async function secretsForgotten(
         : ["Another process is reading, or the disk is full: free space in the file still holds them."]),
       ...report.copies.map(
         (id) =>
-          `Only this store forgot those of ${id}, because it has a copy. To forget them for everyone: coppice hub pull ${id} --take --fork, coppice hub push`,
+          `Only this store forgot those of ${id}, because it has a copy. Whoever began it can forget them for everyone.`,
       ),
       ...[...sessionIds].map((id) => `The title, entries or items of ${id} hold secrets too: coppice forget ${id}`),
       ...(itemCount === 0

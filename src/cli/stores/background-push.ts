@@ -89,14 +89,13 @@ export class BackgroundPush {
     this.#due = new Set();
     try {
       const { openHub } = await import("../../hub/hub.ts");
-      this.#hub ??= await openHub(this.#remote.url);
-      const { projects, team } = this.#remote;
+      this.#hub ??= await openHub(this.#remote.url, { team: this.#remote.team ?? undefined });
+      const { projects } = this.#remote;
       const sessions = due === undefined ? undefined : [...due].filter((id) => this.#isOfProjects(id));
       const report = await this.#hub.push(this.#store, {
         ...(sessions !== undefined && { sessions }),
         projects,
         fork: true,
-        ...(team !== null && { team }),
         signal: this.#stopping.signal,
       });
       this.#listeners.onPushed(report);

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { StoreError } from "../../core/errors.ts";
-import { messageIdOf, parseHubHandle } from "../../core/handle.ts";
+import { messageIdOf } from "../../core/handle.ts";
 import { EXPAND_INPUT, EXPAND_LIMIT_DEFAULT } from "../../session/aids/inputs.ts";
 import {
   MEMBER,
@@ -39,7 +39,6 @@ export const expand: Tool<Input, z.infer<typeof OUTPUT>> = {
   tokensMaxDefault: 4_000,
 
   run(input, call) {
-    if (call.hub !== undefined && parseHubHandle(input.target) !== undefined) return onHub(input, call);
     if (input.seqFrom !== undefined) return fromSeq(input, input.seqFrom, call);
     return input.from === undefined ? behind(input, call) : piece(input, input.from, call);
   },
@@ -95,34 +94,6 @@ async function fromSeq(input: Input, seqFrom: number, call: ToolCall): Promise<A
   return { value: { ...value, ...(page.left > 0 && { nextSeq }) }, text };
 }
 
-/** The session of a message on the hub, from shortly before the message on. */
-async function onHub({ target, limit = EXPAND_LIMIT_DEFAULT, offset: skipped, from }: Input, call: ToolCall) {
-  const { session: hubSession, messageId } = parseHubHandle(target)!;
-  const options = {
-    limit: from === undefined ? pageLength(limit, call.budget) : 1,
-    ...(skipped !== undefined && from === undefined && { offset: skipped }),
-  };
-  const found = await call.live.read((store) =>
-    call.hub!.ask(store, async (hub) => {
-      const project = call.project === undefined ? {} : { project: await call.hub!.nameOf(store, call.project) };
-      return hub.expand({ hubSession, messageId }, { ...options, ...project });
-    }),
-  );
-  const { memberCount, members, offset } = found;
-  if (from !== undefined) return pieceOf(members[0]!, from, { root: target, level: "session" }, call);
-  const rest = restOfList("expand", offset + members.length, memberCount);
-  const expansion = { root: target, level: "session", memberCount, members, offset };
-  const { before, left, items, text } =
-    skipped === undefined
-      ? pageAround(messageId, expansion, rest, call.budget)
-      : { ...membersPage(expansion, rest, call.budget, offset), before: offset };
-  const facts = pageFacts(left, memberCount);
-  const note = `${facts.note} The handle of another of these messages has its messageId after the @.`;
-  const value = { ...facts, note, root: target, level: "session", before, memberCount, members: items };
-  const none = `Its session has ${memberCount} messages, so there are none from offset ${offset} on.`;
-  return { value, text: members.length === 0 ? none : text };
-}
-
 async function piece({ target }: Input, from: number, call: ToolCall): Promise<Answer> {
   const messageId = messageIdOf(target);
   if (messageId === undefined) {
@@ -140,7 +111,7 @@ function pieceOf(
   { root, level }: { root: string | null; level: string },
   { budget }: ToolCall,
 ): Answer {
-  const found = sliceOfMessage(message, from, budget, root !== null && parseHubHandle(root) ? root : message.id);
+  const found = sliceOfMessage(message, from, budget, message.id);
   if (found === undefined) {
     const expected = "less than the length of the message";
     throw new StoreError("OPTION_INVALID", { option: "from", expected, actual: from });

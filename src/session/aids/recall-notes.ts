@@ -8,15 +8,11 @@ const NOT_LITERAL = "The quoted text was not found, so its words were searched."
 /** A note names at most this many words that no message has. */
 const WORDS_MAX = 3;
 
-const PARTS_MISSING =
-  "Parts of the hub's word index are damaged, so messages may be missing. `coppice hub keep` makes them again.";
-
 /** Returns a note for the reader on how the hits were found; undefined if none is needed. */
-export function noteOnHits(hits: readonly (RecallHit & { partsMissing?: true })[]): string | undefined {
-  const { confidence = 1, unknownWords = [], phrasesMissing, partsMissing, corrections = [] } = hits[0] ?? {};
+export function noteOnHits(hits: readonly RecallHit[]): string | undefined {
+  const { confidence = 1, unknownWords = [], phrasesMissing, corrections = [] } = hits[0] ?? {};
   const notes = confidence < CONFIDENCE_MIN ? [nothingNear(unknownWords)] : [];
   if (phrasesMissing) notes.push(NOT_LITERAL);
-  if (partsMissing) notes.push(PARTS_MISSING);
   if (corrections.length > 0) {
     const meant = corrections.map((correction) => correction.meant).join(", ");
     const typed = anyOf(corrections.map((correction) => correction.typed));

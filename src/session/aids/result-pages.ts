@@ -1,6 +1,5 @@
 import * as z from "zod/mini";
 import { cutMessage, messageText } from "../../context/message-element.ts";
-import { formatHubHandle, parseHubHandle } from "../../core/handle.ts";
 import { element, escapeText, visibleText } from "../../core/markup.ts";
 import { type Message, ROLES } from "../../core/message.ts";
 import { cutAtGrapheme } from "../../core/text.ts";
@@ -148,12 +147,10 @@ export function hitsPage(
     const place = places.get(hit);
     const title = place?.session.title && titleShown(place.session.title);
     const titled = title && { title: visibleText(title) };
-    // In this store, another message may have the id of a message on the hub.
-    const id = isOnHub(hit) ? undefined : messageId;
     const { supersededBy } = hit;
     const did = (hit.did ?? []).map(visibleText);
     const marks = { superseded: hit.superseded && "true", supersededBy };
-    const attributes = { id, seq, role, time: about.time, handle: root ?? undefined, ...marks };
+    const attributes = { id: messageId, seq, role, time: about.time, handle: root ?? undefined, ...marks };
     const mark = {
       ...(hit.superseded && { superseded: true as const }),
       ...(supersededBy !== undefined && { supersededBy }),
@@ -170,8 +167,7 @@ export function hitsPage(
     });
   };
   const note = noteOnHits(hits);
-  const named = hits.some(isOnHub) ? "handle" : "id";
-  const head = `${RECORD_NOTE} expand(${named}) gives what was said around one.${note === undefined ? "" : ` ${note}`}`;
+  const head = `${RECORD_NOTE} expand(id) gives what was said around one.${note === undefined ? "" : ` ${note}`}`;
   const page = pageOf(hits, itemOf, remainder, budget, () => "");
   const sessions = answerOf(hits.slice(0, page.items.length), store);
   const shown = [head, ...sessions.map((session) => sessionElement(session, lines))];
@@ -194,10 +190,6 @@ function sessionElement(
     lines.get(hit)!,
   ]);
   return element("session", about, `\n${content.join("\n")}\n`);
-}
-
-function isOnHub({ root }: RecallHit): boolean {
-  return root !== null && parseHubHandle(root) !== undefined;
 }
 
 type Members = Omit<Expansion, "level" | "offset" | "place"> & { level: string };
@@ -243,10 +235,8 @@ export function membersPage(
 ): ResultPage<MemberItem> {
   const { tokensMax } = budget;
   const room = { ...budget, tokensMax: members.length === 1 ? tokensMax - FRAME_TOKENS : tokensMax * MESSAGE_SHARE };
-  const hub = root === null ? undefined : parseHubHandle(root);
   const itemOf = (message: Message): PageItem<MemberItem> => {
-    const { id: messageId, seq, role, name } = message;
-    const id = hub === undefined ? messageId : formatHubHandle({ ...hub, messageId });
+    const { id, seq, role, name } = message;
     const more = element("pointer", {}, `expand(${id}, from 0) reads all of it, piece by piece.`);
     const all = messageText(message);
     return cutDown(room, (charsMax) => {

@@ -14,7 +14,7 @@ import type { HeldText } from "../facts/traces.ts";
 import { isCode } from "../file/connect.ts";
 import type { Repositories } from "../repositories.ts";
 import { derivedOf } from "./derive.ts";
-import { hubNotesOf, noteForgotten, originalsOf } from "./hub-notes.ts";
+import { dropHubNotes, hubNotesOf, noteForgotten, noteForgottenMessages } from "./hub-notes.ts";
 import { type ForgetTarget, idsHeldBy, type RelatedSession } from "./related.ts";
 import { dissolveSubjects, rebuildSession } from "./write.ts";
 
@@ -117,17 +117,43 @@ type Counts = Omit<Forgotten, "sessionCount" | "isCopy">;
 
 /** Forgets a session. Upkeep assigns clusters of other sessions again if their subjects depended on it. */
 function forgetSession(repositories: Repositories, sessionId: string, terms: ForgetTerms): Counts {
-  const { sessions, messages, unions, subjects, clusters, summaries, artifacts, generations, fullText, paths } =
-    repositories;
+  const { sessions, paths } = repositories;
   const session = sessions.unchecked(sessionId); // a damaged session can be forgotten, too
   if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
   assertOnPath(session);
   paths.assertUnshared(sessionId, -1, "forget");
+  burySession(repositories, session, terms.forgottenAtMs);
+  noteForgotten(repositories, sessionId);
+  buryCopies(repositories, sessionId, idsHeldBy(repositories, sessionId), () => ({
+    forgottenAtMs: terms.forgottenAtMs,
+  }));
+  return deleteSession(repositories, session);
+}
+
+/**
+ * Deletes a copy of a session of a hub. Unlike a forgotten session, it may come again. `erase` removes its bytes.
+ *
+ * @returns false if there is none. @throws {StoreError} `SESSION_SHARED` if a fork shares its messages.
+ */
+export function dropCopy(repositories: Repositories, sessionId: string): boolean {
+  const { database, sessions, paths } = repositories;
+  return database.write("pull", () => {
+    dropHubNotes(repositories, sessionId);
+    const session = sessions.unchecked(sessionId);
+    if (session === undefined) return false;
+    paths.assertUnshared(sessionId, -1, "forget");
+    noteErasing(repositories);
+    deleteSession(repositories, session);
+    return true;
+  });
+}
+
+function deleteSession(repositories: Repositories, session: Pick<SessionRow, "id" | "project">): Counts {
+  const { sessions, messages, unions, subjects, clusters, summaries, artifacts, generations, fullText } = repositories;
+  const { id: sessionId } = session;
   const holders = sessions.withBranches(sessionId);
   const tokenCount = holders.reduce((sum, id) => sum + messages.tokensOf(id), 0);
   const clusterCount = clusters.countOf(sessionId);
-  burySession(repositories, session, terms.forgottenAtMs);
-  noteForgotten(repositories, session);
   for (const generation of generations.ids()) {
     dissolveSettled(repositories, session, generation, unions.unchecked(sessionId, generation));
     // Not those of the log: a fork lets clusters grow that another session began, and a rewind may have taken rows back.
@@ -135,8 +161,6 @@ function forgetSession(repositories: Repositories, sessionId: string, terms: For
     subjects.forget(generation, named);
   }
   const ids = idsHeldBy(repositories, sessionId);
-  buryCopies(repositories, sessionId, ids, () => ({ forgottenAtMs: terms.forgottenAtMs }));
-  buryInParent(repositories, session, ids, terms.forgottenAtMs);
   const summaryCount = summaries.done(sessionId).length;
   unlessDamaged(fullText, () => fullText.delete(ids));
   for (const id of holders.reverse()) sessions.delete(id);
@@ -174,7 +198,7 @@ function forgetMessages(
   const tokenCount = own.reduce((sum, id) => sum + messages.tokensOf(id, ids), 0);
   const changed = new Set<number>();
   buryMessages(repositories, sessionId, ids, terms.forgottenAtMs);
-  buryInParent(repositories, session, ids, terms.forgottenAtMs);
+  noteForgottenMessages(repositories, sessionId);
   const mayCover = summaries.mayCover(sessionId, ids);
   const seqs = new Set(tombstones.named(JSON.stringify(ids)).map(({ seq }) => seq));
   const cites = (text: string): boolean =>
@@ -287,29 +311,6 @@ function buryCopies(
   tombstones.add(rows);
 }
 
-/**
- * If messages were taken out of a session that another store had taken, the session's transcript still has them. Notes their names
- * in that session, so that no import takes them back into it, and in the fork, so that `restore` of the fork finds them.
- */
-function buryInParent(
-  repositories: Repositories,
-  { id, parentSessionId }: Pick<SessionRow, "id" | "parentSessionId">,
-  ids: readonly number[],
-  forgottenAtMs: number,
-): void {
-  if (parentSessionId === null || hubNotesOf(repositories, parentSessionId).forkId !== id) return;
-  const { tombstones } = repositories;
-  const digests = tombstones.makeDigests();
-  const rows = tombstones.named(JSON.stringify(ids)).flatMap(({ id: messageId, externalId }) => {
-    if (externalId === null) return [];
-    return [parentSessionId, id].map((sessionId) => {
-      const [digest, sessionDigest] = [digests.message(sessionId, externalId), digests.session(sessionId)];
-      return { digest, sessionDigest, messageId, forgottenAtMs };
-    });
-  });
-  tombstones.add(rows);
-}
-
 /** Returns the beginning that was noted when some of the given first messages of a session, or one before them, was forgotten. */
 function notedOpening(
   { tombstones }: Repositories,
@@ -330,11 +331,7 @@ export function restoreForgotten(
   const { database, tombstones, importedFiles, generations } = repositories;
   return database.write("restore", () => {
     const digests = tombstones.digests();
-    const wanted = new Set(messageIds);
-    const ids = tombstones.ofSession(sessionId).flatMap(({ messageId }) => messageId ?? []);
     if (digests === undefined || tombstones.delete(digests.session(sessionId), messageIds) === 0) return false;
-    const restored = messageIds === undefined ? ids : ids.filter((id) => wanted.has(id));
-    for (const original of originalsOf(repositories, sessionId)) tombstones.delete(digests.session(original), restored);
     importedFiles.clear();
     generations.countRewrite(); // a watch that left the messages out must not note their files as imported
     return true;

@@ -1,5 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
-import type { SessionRow } from "../facts/sessions.ts";
 import type { Repositories } from "../repositories.ts";
 
 // What a store notes about sessions that are also on a hub.
@@ -8,28 +6,27 @@ import type { Repositories } from "../repositories.ts";
 export interface HubNotes {
   /** The store in which it began, or what stands for it on the hub; left out if that is this store. */
   origin?: string;
+  /** The id that it has on the hub, if that is another one. */
+  name?: string;
   /** True if it began in this store, although `origin` is another. */
   isOwn?: true;
   /** Set if it began here and the hub has forgotten it, or messages of it. `kept`: the person knows, and keeps it. */
   forgotten?: "asked" | "kept";
   /** True if another store may push it. */
-  isCopy?: boolean;
-  /** The session that has what only this store had when another one had taken the session. */
-  forkId?: string;
-  /** Digests of the facts that the hub had when this store last looked, and of those that this store has sent since. */
-  seen?: readonly string[];
-  /** Digests of the title and of the items that the store and the hub last had in common. */
-  agreed?: { title: string; items: string };
-}
-
-/** A forgotten session that the hub may still have. */
-export interface NotedSession {
-  sessionId: string;
-  project: string | null;
-  /** Tells a copy of it from a session that begins later under its id. Older notes lack it. */
-  createdAtMs?: number;
-  /** As in `HubNotes`. */
-  origin?: string;
+  isCopy?: true;
+  /** Its number on the hub. It gets another one when messages of it are forgotten. */
+  sessionNo?: number;
+  /** How many events of its log on the hub the store has. */
+  length?: number;
+  /** The message that was the last of its path then, and the newest entry; 0 for none. */
+  lastId?: number;
+  entryId?: number;
+  /** A digest of its title, settings and items, as the hub has them. */
+  head?: string;
+  /** True if messages of it were forgotten here since the last push. */
+  isStale?: true;
+  /** The places of messages that are left out of a copy, because they were forgotten here in another session. */
+  left?: number[];
 }
 
 const FORGOTTEN = "hubForgotten";
@@ -49,20 +46,15 @@ export function beganHere(repositories: Pick<Repositories, "settings">, sessionI
   return origin === undefined || isOwn === true;
 }
 
-/** Returns the sessions that the hub has forgotten, and that are kept until the person decides. */
-export function undecidedSessions({ settings }: Pick<Repositories, "settings">): string[] {
-  return settings
-    .startingWith(nameOf(""))
-    .filter(({ value }) => (value as HubNotes).forgotten === "asked")
-    .map(({ name }) => name.slice(nameOf("").length));
+/** Returns what is noted of all sessions, by their ids. */
+export function allHubNotes({ settings }: Pick<Repositories, "settings">): Map<string, HubNotes> {
+  const rows = settings.startingWith(nameOf(""));
+  return new Map(rows.map(({ name, value }) => [name.slice(nameOf("").length), value as HubNotes]));
 }
 
-/** Returns the sessions whose messages only this store had, and which are now in a fork. */
-export function originalsOf({ settings }: Pick<Repositories, "settings">, forkId: string): string[] {
-  return settings
-    .startingWith(nameOf(""))
-    .filter(({ value }) => (value as HubNotes).forkId === forkId)
-    .map(({ name }) => name.slice(nameOf("").length));
+/** Returns the sessions that the hub has forgotten, and that are kept until the person decides. */
+export function undecidedSessions(repositories: Pick<Repositories, "settings">): string[] {
+  return [...allHubNotes(repositories)].flatMap(([id, { forgotten }]) => (forgotten === "asked" ? id : []));
 }
 
 export type HubNoteChanges = { [Name in keyof HubNotes]: HubNotes[Name] | undefined };
@@ -76,56 +68,60 @@ export function noteOnHub(
   settings.set(nameOf(sessionId), { ...hubNotesOf({ settings }, sessionId), ...changes });
 }
 
-/** Notes whether another store may push a session. */
-export function setCopy(repositories: Repositories, sessionId: string, isCopy: boolean): void {
-  const { database } = repositories;
-  if ((database.read(() => hubNotesOf(repositories, sessionId)).isCopy ?? false) === isCopy) return;
-  database.write("push", () => noteOnHub(repositories, sessionId, { isCopy: isCopy || undefined }));
+/** Returns the numbers that forgotten sessions had on the hub, which the next push deletes there. */
+export function forgottenNumbers({ settings }: Pick<Repositories, "settings">): number[] {
+  return (settings.get(FORGOTTEN) as number[] | undefined) ?? [];
 }
 
-/** The sessions that the next push has to forget on the hub; undefined if the store has never been pushed. */
-export function notedSessions({ settings }: Repositories): readonly NotedSession[] | undefined {
-  return settings.get(FORGOTTEN) as NotedSession[] | undefined;
-}
-
-/** Notes each session that is forgotten from now on. @param done  Notes of sessions that the hub has forgotten. They are deleted. */
-export function keepNotes(repositories: Repositories, done: readonly NotedSession[]): void {
+/** Notes that the hub has forgotten these, too. */
+export function forgottenEverywhere(repositories: Repositories, numbers: readonly number[]): void {
   const { database, settings } = repositories;
-  database.write("push", () => {
-    const noted = notedSessions(repositories) ?? [];
-    const rest = noted.filter((note) => !done.some((one) => isDeepStrictEqual(one, note)));
-    settings.set(FORGOTTEN, rest);
-  });
+  database.write("push", () =>
+    settings.set(
+      FORGOTTEN,
+      forgottenNumbers(repositories).filter((one) => !numbers.includes(one)),
+    ),
+  );
 }
 
 /** Notes that a session was forgotten. Others lose it with the next push, unless it was a copy. Call it after writing its tombstones. */
-export function noteForgotten(
-  repositories: Repositories,
-  { id, project, createdAtMs }: Pick<SessionRow, "id" | "project" | "createdAtMs">,
-): void {
+export function noteForgotten(repositories: Repositories, sessionId: string): void {
   const { settings } = repositories;
-  const { origin, isCopy } = hubNotesOf(repositories, id);
-  settings.delete(nameOf(id));
-  if (isCopy) {
-    settings.set(FORGOTTEN_COPIES, [...forgottenCopies(repositories), digestOf(repositories, id)]);
-    return;
-  }
-  const noted = notedSessions(repositories);
-  if (noted === undefined) return;
-  const note: NotedSession = { sessionId: id, project, createdAtMs, ...(origin !== undefined && { origin }) };
-  settings.set(FORGOTTEN, [...noted, note]);
+  const { isCopy, sessionNo } = hubNotesOf(repositories, sessionId);
+  settings.delete(nameOf(sessionId));
+  if (isCopy) settings.set(FORGOTTEN_COPIES, [...forgottenCopies(repositories), digestOf(repositories, sessionId)]);
+  else if (sessionNo !== undefined) settings.set(FORGOTTEN, [...forgottenNumbers(repositories), sessionNo]);
 }
 
-/** Lets a copy that was forgotten be pulled again. @returns false if the session was not forgotten as a copy. */
-export function takeForgottenCopy(repositories: Repositories, sessionId: string): boolean {
-  const [copies, digest] = [forgottenCopies(repositories), digestOf(repositories, sessionId)];
-  if (!copies.includes(digest)) return false;
-  const rest = copies.filter((other) => other !== digest);
-  repositories.settings.set(FORGOTTEN_COPIES, rest);
-  return true;
+/** Notes that messages of a session were forgotten. Others lose them with the next push, unless it is a copy. */
+export function noteForgottenMessages(repositories: Pick<Repositories, "settings">, sessionId: string): void {
+  const { isCopy, sessionNo } = hubNotesOf(repositories, sessionId);
+  if (!isCopy && sessionNo !== undefined) noteOnHub(repositories, sessionId, { isStale: true });
 }
 
-function forgottenCopies({ settings }: Repositories): string[] {
+/** Drops what is noted of a session. Call it inside a transaction. */
+export function dropHubNotes({ settings }: Pick<Repositories, "settings">, sessionId: string): void {
+  settings.delete(nameOf(sessionId));
+}
+
+/** True if the user has forgotten this copy, so that only a pull brings it back. */
+export function isForgottenCopy(repositories: Repositories, sessionId: string): boolean {
+  return forgottenCopies(repositories).includes(digestOf(repositories, sessionId));
+}
+
+/** Lets a copy that was forgotten be pulled again. Call it inside a transaction. */
+export function takeForgottenCopy(repositories: Repositories, sessionId: string): void {
+  const { settings, tombstones } = repositories;
+  if (!isForgottenCopy(repositories, sessionId)) return;
+  const digest = digestOf(repositories, sessionId);
+  settings.set(
+    FORGOTTEN_COPIES,
+    forgottenCopies(repositories).filter((other) => other !== digest),
+  );
+  tombstones.delete(tombstones.makeDigests().session(sessionId), undefined);
+}
+
+function forgottenCopies({ settings }: Pick<Repositories, "settings">): string[] {
   return (settings.get(FORGOTTEN_COPIES) as string[] | undefined) ?? [];
 }
 

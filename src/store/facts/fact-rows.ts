@@ -81,9 +81,6 @@ export interface RowsFrom {
   position: number;
 }
 
-/** Leaves out all messages of the path. */
-export const WITHOUT_PATH: RowsFrom = { seq: Number.MAX_SAFE_INTEGER, position: 0 };
-
 /** SQL: the session and its branches. */
 const OWN = `session_id IN ${withBranches("@id")}`;
 const OF_MESSAGE = `message_id IN (SELECT id FROM messages WHERE ${OWN} AND (seq >= @seq OR session_id <> @id))`;

@@ -75,6 +75,8 @@ export class SessionRepository extends Repository {
   // Lists, imports, and changes of a session's names run these.
   readonly #setSettings = this.statement<{ id: string; settings: string }>`
     UPDATE sessions SET settings = @settings WHERE id = @id`.run;
+  readonly #setAuthor = this.statement<{ id: string; author: string | null }>`
+    UPDATE sessions SET author = @author WHERE id = @id`.run;
   readonly #rename = this.statement<{ id: string; title: string }>`
     UPDATE sessions SET title = @title WHERE id = @id`.run;
   readonly #setProject = this.statement<{ ids: string; project: string }>`
@@ -221,6 +223,10 @@ export class SessionRepository extends Repository {
 
   rename(id: string, title: string): void {
     this.#change([id], () => this.#rename({ id, title }));
+  }
+
+  setAuthor(id: string, author: string | null): void {
+    this.#change([id], () => this.#setAuthor({ id, author }));
   }
 
   /** Ids of the sessions whose own or external id begins with `prefix`, in order. */

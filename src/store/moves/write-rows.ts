@@ -12,7 +12,6 @@ import { sessionSettings } from "../../core/settings.ts";
 import { encodeEmbedding } from "../../vector/codec.ts";
 import { type DerivedRows, derivedOf } from "../changes/derive.ts";
 import { forget, noteErasing, unlessDamaged } from "../changes/forget.ts";
-import type { HubNotes } from "../changes/hub-notes.ts";
 import { FOREIGN_ID_MAX, freeIdBlock, idBlockOf, needsIdBlock, storeIdOf, takeIdBlock } from "../changes/id-blocks.ts";
 import { idsHeldBy } from "../changes/related.ts";
 import { dissolveSubjects, rebuildSession } from "../changes/write.ts";
@@ -38,18 +37,8 @@ export interface WriteRowsTerms extends DeriveOptions {
   /** Returns the words of a text as they are indexed, in order. */
   searchWords: (text: string) => readonly string[];
   actionsOf: ActionsOf;
-  /** Returns the id block that the store takes, above an id. By default a random one. */
-  takeBlock?: (aboveId: number) => number;
   /** Makes the vectors that the rows leave out. */
   localEmbedder?: LocalEmbedding;
-  /** True to give up what only this store has of the session. */
-  replaces?: boolean;
-  /** True to refuse rows if messages that the store has were forgotten where they come from. */
-  keepsMessages?: boolean;
-  /** The project of a session that the store does not have yet, instead of the name in its row. */
-  project?: string | undefined;
-  /** Which title and items the store and a hub last had in common. By default those of both are kept, with the values that came. */
-  agreed?: HubNotes["agreed"];
 }
 
 export interface WrittenSession {
@@ -169,11 +158,9 @@ class SessionWriter {
     }
     if (count < 2) invalid("there is no session in them");
     const sessionId = this.#sessionId;
-    const hasMore = (this.#known?.rows.size ?? 0) > count - 1; // all but the origin
-    const isWritten = isNew || (this.#terms.replaces === true && hasMore);
-    if (!isWritten || (!this.#terms.replaces && this.#isOlder(came)))
+    if (!isNew || this.#isOlder(came))
       return { sessionId, outcome: "known", newCount: 0, forgottenCount: 0, notes: [] };
-    if (!this.#terms.replaces) this.#refuseDiverged(came);
+    this.#refuseDiverged(came);
     const outcome = this.#known === undefined ? "new" : "continued";
     if (this.#lostCount(came) > 0) noteErasing(this.#repositories); // what was forgotten elsewhere goes with the rows
     // They are long, and what follows takes memory, too.
@@ -221,9 +208,9 @@ class SessionWriter {
   /** Items that only this store has stay, and so does its title if none came. */
   #keepOwn(items: readonly FactTables["items"][]): void {
     const own = this.#known?.changeable;
-    if (own === undefined || this.#terms.replaces) return;
+    if (own === undefined) return;
     const { title } = this.#repositories.sessions.known(this.#sessionId);
-    const { notes, ...merged } = mergedOf(own, { title, items }, this.#terms.agreed);
+    const { notes, ...merged } = mergedOf(own, { title, items });
     notes.push(...putChangeable(this.#repositories, this.#sessionId, merged));
     for (const note of notes) this.#notes.add(note);
   }
@@ -249,8 +236,7 @@ class SessionWriter {
     const { newestId } = this.#origin;
     const newestBefore = this.#newestBefore;
     if (!needsIdBlock(this.#repositories, newestId)) return;
-    const { takeBlock = freeIdBlock } = this.#terms;
-    takeIdBlock(this.#repositories, takeBlock(Math.max(newestBefore, newestId)));
+    takeIdBlock(this.#repositories, freeIdBlock(Math.max(newestBefore, newestId)));
   }
 
   #beginSession(given: FactRow, row: RawValues): void {
@@ -285,7 +271,7 @@ class SessionWriter {
       this.#repositories.factRows.deleteOf(id, generations.newest()!.id);
     }
     const parent = this.#parentId === null ? undefined : sessions.byId(this.#parentId);
-    this.#project = stored === undefined ? (this.#terms.project ?? nameIn(row)) : stored.project;
+    this.#project = stored === undefined ? nameIn(row) : stored.project;
     const own = {
       parentSessionId: parent?.id ?? null,
       project: this.#project,
@@ -452,9 +438,6 @@ class SessionWriter {
     const sessionId = this.#sessionId;
     const what = this.#missing(this.#known, came);
     if (what !== undefined) throw new StoreError("SESSION_DIVERGED", { sessionId, what });
-    const messageCount = this.#lostCount(came);
-    if (this.#terms.keepsMessages && messageCount > 0)
-      throw new StoreError("FORGOTTEN_ON_HUB", { sessionId, messageCount });
   }
 
   /** What SQLite's constraints do not: checksums, digests, vectors of the local embedder, and that no message is missing. */

@@ -96,6 +96,8 @@ export const sessions = sqliteTable(
     id: text("id").primaryKey(),
     project: text("project"),
     title: text("title"),
+    // The person whose session it is, if it is a copy from a hub. NULL: it is of this store.
+    author: text("author"),
 
     // The source of an imported session, and its name there.
     source: text("source"),

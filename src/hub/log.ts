@@ -1,0 +1,86 @@
+import { deflateRawSync, inflateRawSync } from "node:zlib";
+import { digestOf } from "../core/digest.ts";
+import { StoreError } from "../core/errors.ts";
+import { HUB_BODY_BYTES_MAX } from "../core/limits.ts";
+import type { SessionEvent, SessionHead } from "../session/moving/copies.ts";
+
+// What the bytes on a hub mean. The first byte of a body says its form.
+
+/** Deflated JSON. */
+const DEFLATED_JSON = 1;
+
+export function encodeBody(value: SessionHead | readonly SessionEvent[]): Buffer {
+  return Buffer.concat([Buffer.of(DEFLATED_JSON), deflateRawSync(JSON.stringify(value))]);
+}
+
+/** @throws {StoreError} `ROWS_INVALID`. */
+export function eventsOf(body: Buffer): SessionEvent[] {
+  const events = decoded(body);
+  if (!Array.isArray(events) || !events.every(isEvent)) invalid("a row on the hub has no events of a session");
+  return events as SessionEvent[];
+}
+
+function isEvent(event: unknown): boolean {
+  if (typeof event !== "object" || event === null) return false;
+  const { message, entry, keep } = event as Record<string, unknown>;
+  if (keep !== undefined) return Number.isSafeInteger(keep) && (keep as number) >= 0;
+  const { createdAtMs } = (message ?? entry ?? {}) as { createdAtMs?: unknown };
+  return typeof createdAtMs === "number";
+}
+
+/** @throws {StoreError} `ROWS_INVALID`. */
+export function headOf(body: Buffer): SessionHead {
+  const head = decoded(body) as Partial<SessionHead> | null;
+  const isHead =
+    typeof head?.settings === "object" && typeof head.createdAtMs === "number" && Array.isArray(head.items);
+  return isHead ? (head as SessionHead) : invalid("a session on the hub has no settings");
+}
+
+function decoded(body: Buffer): unknown {
+  if (body[0] !== DEFLATED_JSON) invalid(`this version does not know the form ${body[0]} of a row on the hub`);
+  try {
+    return JSON.parse(inflateRawSync(body.subarray(1), { maxOutputLength: HUB_BODY_BYTES_MAX }).toString());
+  } catch (error) {
+    const isTooLong = (error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE";
+    return invalid(
+      isTooLong ? `a row on the hub has more than ${HUB_BODY_BYTES_MAX} bytes` : "a row on the hub is damaged",
+    );
+  }
+}
+
+function invalid(reason: string): never {
+  throw new StoreError("ROWS_INVALID", { reason });
+}
+
+/** The path of a session on the hub: its messages after all rewinds, each with a digest of what it says. */
+export class HubPath {
+  readonly messages: { event: SessionEvent & { message: unknown }; digest: string }[] = [];
+  /** The entries of the path, and how many messages came before each. */
+  entries: { event: SessionEvent; after: number }[] = [];
+
+  add(events: readonly SessionEvent[]): void {
+    for (const event of events) {
+      if ("message" in event) {
+        const digest = digestOf(event.message as Parameters<typeof digestOf>[0]).toString("hex");
+        this.messages.push({ event, digest });
+      } else if ("keep" in event) {
+        this.messages.length = Math.min(this.messages.length, event.keep);
+        this.entries = this.entries.filter(({ after }) => after <= event.keep);
+      } else this.entries.push({ event, after: this.messages.length });
+    }
+  }
+
+  /** The events after the first messages and entries of the path. */
+  from(place: number, entryCount: number): SessionEvent[] {
+    const entries = this.entries.slice(entryCount);
+    const events = this.messages.slice(place).flatMap(({ event }, index) => {
+      const before = entries.filter(({ after }) => (index === 0 ? after <= place : after === place + index));
+      return [...before.map((entry) => entry.event), event];
+    });
+    const isAtEnd = ({ after }: { after: number }): boolean => after === this.messages.length && after > place;
+    return [
+      ...events,
+      ...entries.filter((one) => isAtEnd(one) || this.messages.length === place).map(({ event }) => event),
+    ];
+  }
+}

@@ -1,0 +1,380 @@
+import { hash } from "node:crypto";
+import { StoreError } from "../core/errors.ts";
+import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
+import type { SessionHead } from "../session/moving/copies.ts";
+import type { OpenedStore } from "../session/opened-store.ts";
+import {
+  allHubNotes,
+  type HubNotes,
+  hubNotesOf,
+  isForgottenCopy,
+  noteOnHub,
+  projectOnHub,
+  type Repositories,
+  takeForgottenCopy,
+} from "../store/index.ts";
+import type { HubConnection } from "./connection.ts";
+import { headOf } from "./log.ts";
+import { commonPlace, logFrom, Pusher, SESSION_COLUMNS, type SessionRow } from "./push.ts";
+import { type Follows, followsOf, noteSynced } from "./remote.ts";
+
+export interface PullOptions {
+  /** True to go on with the session in this store: only this store may push it from then on. False by default. */
+  take?: boolean;
+  /**
+   * True to keep what is here as a session of its own, if both have gone on, and to bring the hub's as another one. False by default:
+   * then it is refused.
+   */
+  fork?: boolean;
+  /** The project of the session, if you may see several sessions with this id. */
+  project?: string;
+  /** The store in which it began, as in `hub.sessions()`. By default that of the session with this id in the store. */
+  origin?: string;
+  signal?: AbortSignal;
+}
+
+export interface PulledSession {
+  /** Its id in this store. It has an end of its own if another session here has the id. */
+  sessionId: string;
+  /** `known`: the store had all of it already. */
+  outcome: "new" | "continued" | "known";
+  /** The messages that came. */
+  messageCount: number;
+  /** True if this store may push the session. */
+  isHolder: boolean;
+  /** The session with what only this store had, which is now one of its own; null unless there was a fork. */
+  forkId: string | null;
+}
+
+export interface SyncProgress {
+  /** How many of the sessions with something new are done. */
+  doneCount: number;
+  sessionCount: number;
+  /** Messages that came so far. */
+  messageCount: number;
+}
+
+export interface SyncReport {
+  /** Sessions of which anything came. */
+  sessionCount: number;
+  messageCount: number;
+  /** Copies that were deleted, because their sessions were forgotten. */
+  forgotten: string[];
+  /** Sessions that could not be brought, and why. The next sync tries them again. */
+  refused: { sessionId: string; reason: string }[];
+}
+
+/** Rows are asked for again that were pushed in this time before the last sync, because a transaction shows when it ends. */
+const OVERLAP = "10 minutes";
+
+/** Brings sessions of a hub into a store. */
+export class Puller {
+  readonly #hub: HubConnection;
+  readonly #store: OpenedStore;
+  readonly #repositories: Repositories;
+  readonly #storeId: string;
+  readonly #signal: AbortSignal | undefined;
+  /** The sessions of the store by origin and name. */
+  #byName: Map<string, string> | undefined;
+
+  constructor(hub: HubConnection, store: OpenedStore, storeId: string, signal: AbortSignal | undefined) {
+    this.#hub = hub;
+    this.#store = store;
+    this.#repositories = store.repositories;
+    this.#storeId = storeId;
+    this.#signal = signal;
+  }
+
+  /**
+   * Brings what is new of the sessions that the store follows, and deletes copies that were forgotten.
+   *
+   * @throws {StoreError} `HUB_UNREACHABLE`, `HUB_REFUSED`, `STORE_BUSY`; those of single sessions are in the report.
+   */
+  async sync(onProgress?: (progress: SyncProgress) => void): Promise<SyncReport> {
+    const follows = followsOf(this.#repositories);
+    const { rows, forgotten, now } = await this.#news(follows);
+    const report: SyncReport = { sessionCount: 0, messageCount: 0, forgotten: [], refused: [] };
+    const retry: number[] = [];
+    for (const [index, row] of rows.entries()) {
+      this.#signal?.throwIfAborted();
+      try {
+        const brought = await this.#follow(row, (count) => {
+          report.messageCount += count;
+          onProgress?.({ doneCount: index, sessionCount: rows.length, messageCount: report.messageCount });
+        });
+        if (brought) report.sessionCount += 1;
+      } catch (error) {
+        if (!StoreError.is(error) || !REFUSALS.has(error.code)) throw error;
+        retry.push(row.sessionNo);
+        report.refused.push({ sessionId: row.name, reason: error.message });
+      }
+      onProgress?.({ doneCount: index + 1, sessionCount: rows.length, messageCount: report.messageCount });
+    }
+    if (forgotten.length > 0) report.forgotten = this.#drop(new Set(forgotten));
+    noteSynced(this.#repositories, follows, { mark: now, retry });
+    return report;
+  }
+
+  /** @throws {StoreError} `SESSION_NOT_FOUND`, `SESSION_DIVERGED`, `SESSION_FORGOTTEN`, `OPTION_INVALID`, `ROWS_INVALID`. */
+  async pull(sessionId: string, { take = false, fork = false, project, origin }: PullOptions): Promise<PulledSession> {
+    const row = await this.#find(sessionId, { project, origin });
+    let id = this.#idOf(row);
+    let forkId: string | null = null;
+    if (id === undefined) {
+      const free = this.#store.copies.idFor(row.name, row.origin);
+      this.#repositories.database.write("pull", () => takeForgottenCopy(this.#repositories, free));
+    } else if (!this.#isCopy(id)) {
+      const isKept = await this.#bringUp(id, row, take);
+      if (isKept !== undefined) return isKept;
+      if (!fork) throw new StoreError("SESSION_DIVERGED", { sessionId: id, what: "messages that the hub lacks" });
+      forkId = id;
+      becomeOwn(this.#repositories, id);
+      this.#byName = undefined;
+      id = undefined;
+    }
+    let messageCount = 0;
+    const isNew = id === undefined;
+    id = await this.#bring(row, (count) => {
+      messageCount += count;
+    });
+    if (take) {
+      for (let current = row; !(await this.#take(id, current)); ) {
+        current = await this.#find(sessionId, { project, origin: row.origin });
+        await this.#bring(current, (count) => {
+          messageCount += count;
+        });
+      }
+    }
+    const outcome = isNew ? "new" : messageCount > 0 ? "continued" : "known";
+    return { sessionId: id, outcome, messageCount, isHolder: take, forkId };
+  }
+
+  /** Brings a followed session. @returns false if there was nothing to do. */
+  async #follow(row: SessionRow, onMessages: (count: number) => void): Promise<boolean> {
+    const id = this.#idOf(row);
+    if (id === undefined) {
+      const free = this.#store.copies.idFor(row.name, row.origin);
+      if (this.#repositories.database.read(() => isForgottenCopy(this.#repositories, free))) return false;
+    } else if (!this.#isCopy(id)) {
+      const { sessionNo, length } = this.#notes(id);
+      if (row.sessionNo !== sessionNo) return false; // a push asks the person
+      if (row.length === length) return false;
+      const brought = await this.#bringUp(id, row, false);
+      if (brought !== undefined) onMessages(brought.messageCount);
+      return brought?.outcome === "continued";
+    } else {
+      const { sessionNo, length = 0, head } = this.#notes(id);
+      if (sessionNo === row.sessionNo && length >= row.length && head === digestOf(row.head)) return false;
+    }
+    await this.#bring(row, onMessages);
+    return true;
+  }
+
+  /** Makes a copy, or brings it up to date. @returns its id. */
+  async #bring(row: SessionRow, onMessages: (count: number) => void): Promise<string> {
+    const { copies } = this.#store;
+    const known = this.#idOf(row);
+    let id = known !== undefined && this.#isCopy(known) ? known : undefined;
+    if (id !== undefined && this.#notes(id).sessionNo !== row.sessionNo) {
+      copies.drop([id]); // messages of it were forgotten
+      this.#store.eraseDue();
+      this.#byName = undefined;
+      id = undefined;
+    }
+    id ??= copies.idFor(row.name, row.origin);
+    const head = headOf(row.head);
+    copies.putHead(
+      id,
+      head,
+      {
+        author: row.pushedBy,
+        project: this.#repositories.database.read(() => projectOnHub(this.#repositories, row.project)) || null,
+        parentId: this.#parentOf(row, head),
+      },
+      {
+        ...(row.origin !== this.#storeId && { origin: row.origin }),
+        ...(id !== row.name && { name: row.name }),
+        ...{ isCopy: true, sessionNo: row.sessionNo, head: digestOf(row.head) },
+      },
+    );
+    this.#byName?.set(nameOf(row), id);
+    const { length = 0 } = this.#notes(id);
+    for await (const { events, length: end } of logFrom(this.#hub, row.sessionNo, length, this.#signal)) {
+      for (let from = 0; from < events.length; from += BATCH_MESSAGES_MAX) {
+        const batch = events.slice(from, from + BATCH_MESSAGES_MAX);
+        onMessages(copies.add(id, batch, end - events.length + from + batch.length));
+      }
+    }
+    return id;
+  }
+
+  /** Brings a session up to date that began here or is taken. @returns undefined if it has gone on here. */
+  async #bringUp(id: string, row: SessionRow, take: boolean): Promise<PulledSession | undefined> {
+    const pusher = new Pusher(this.#hub, this.#repositories, this.#storeId, this.#signal);
+    const path = await pusher.pathOnHub(row);
+    const { count, entryCount, hasMore } = commonPlace(this.#repositories, id, path);
+    const events = path.from(count, entryCount);
+    if (hasMore) return row.holder === this.#storeId && events.length === 0 ? KNOWN(id) : undefined;
+    let messageCount = 0;
+    const { length = 0 } = this.#notes(id);
+    for (let from = 0; from < events.length; from += BATCH_MESSAGES_MAX) {
+      messageCount += this.#store.copies.add(id, events.slice(from, from + BATCH_MESSAGES_MAX), length);
+    }
+    const isHolder = row.holder === this.#storeId || (take && (await this.#take(id, row)));
+    this.#note(id, { ...endOf(this.#repositories, id), sessionNo: row.sessionNo, length: row.length });
+    if (!isHolder) this.#note(id, { isCopy: true });
+    return { ...KNOWN(id), outcome: messageCount > 0 ? "continued" : "known", messageCount, isHolder };
+  }
+
+  /** Makes this store the holder of a session. @returns false if the hub has more of it by now. */
+  async #take(id: string, row: SessionRow): Promise<boolean> {
+    const { left } = this.#notes(id);
+    if (
+      left !== undefined ||
+      this.#repositories.tombstones.forgottenBefore(id, Number.MAX_SAFE_INTEGER) !== undefined
+    ) {
+      throw new StoreError("SESSION_FORGOTTEN", { sessionId: id });
+    }
+    const isTaken = await this.#hub.transaction(async (client) => {
+      const sql = `UPDATE ${this.#hub.schema}.sessions SET holder = $2, pushed_at = clock_timestamp()
+        WHERE session_no = $1 AND length = $3 AND holder IN ($4, $2)`;
+      return (await client.query(sql, [row.sessionNo, this.#storeId, row.length, row.holder])).rowCount === 1;
+    }, this.#signal);
+    if (!isTaken) return false;
+    const { database, sessions } = this.#repositories;
+    database.write("pull", () => {
+      sessions.setAuthor(id, null);
+      const notes = { ...endOf(this.#repositories, id), isCopy: undefined, length: row.length, head: undefined };
+      noteOnHub(this.#repositories, id, notes);
+    });
+    return true;
+  }
+
+  /** Deletes the copies of sessions that the hub has no longer. @returns their ids. */
+  #drop(numbers: ReadonlySet<number>): string[] {
+    const notes = this.#repositories.database.read(() => allHubNotes(this.#repositories));
+    const ids = [...notes].flatMap(([id, { isCopy, sessionNo = 0 }]) =>
+      isCopy && numbers.has(sessionNo) && this.#isCopy(id) ? id : [],
+    );
+    if (ids.length === 0) return [];
+    this.#store.copies.drop(ids);
+    this.#store.eraseDue();
+    return ids;
+  }
+
+  /** Asks for the followed sessions with something new, and for the numbers of forgotten ones. */
+  async #news(follows: Follows): Promise<{ rows: SessionRow[]; forgotten: number[]; now: string }> {
+    const { mark, retry, projects, all } = follows;
+    return this.#hub.transaction(async (client) => {
+      const { schema } = this.#hub;
+      const since = `coalesce($1::timestamptz - interval '${OVERLAP}', '-infinity')`;
+      const names = projects.map(({ name }) => name);
+      const times = projects.map(({ sinceMs }) => sinceMs);
+      const { rows } = await client.query<SessionRow>(
+        `SELECT ${SESSION_COLUMNS} FROM ${schema}.sessions s
+         WHERE (pushed_at >= ${since} OR session_no = ANY ($6)) AND length > 0 AND holder <> $2 AND ($3::bigint IS NOT NULL AND last_at_ms >= $3
+           OR EXISTS (SELECT FROM unnest($4::text[], $5::bigint[]) AS f(name, since) WHERE f.name = s.project AND last_at_ms >= f.since))
+         ORDER BY session_no`,
+        [mark, this.#storeId, all, names, times, retry],
+      );
+      const gone = await client.query<{ sessionNo: number; now: string }>(
+        `SELECT f.session_no AS "sessionNo" FROM ${schema}.forgotten f WHERE forgotten_at >= ${since}
+           AND NOT EXISTS (SELECT FROM ${schema}.sessions s WHERE s.session_no = f.session_no)`,
+        [mark],
+      );
+      const [time] = (await client.query<{ now: string }>("SELECT now()::text AS now")).rows;
+      return { rows, forgotten: gone.rows.map(({ sessionNo }) => sessionNo), now: time!.now };
+    }, this.#signal);
+  }
+
+  /** @throws {StoreError} `SESSION_NOT_FOUND`, `OPTION_INVALID` if several sessions have the id and the store has none of them. */
+  async #find(
+    sessionId: string,
+    wanted: { project: string | undefined; origin: string | undefined },
+  ): Promise<SessionRow> {
+    const { name = sessionId, origin: noted, sessionNo } = this.#notes(sessionId);
+    const rows = await this.#hub.transaction(async (client) => {
+      const sql = `SELECT ${SESSION_COLUMNS} FROM ${this.#hub.schema}.sessions WHERE session_id = $1 AND length > 0
+        AND ($2::text IS NULL OR project = $2) AND ($3::text IS NULL OR origin::text = $3)`;
+      return (await client.query<SessionRow>(sql, [name, wanted.project ?? null, wanted.origin ?? null])).rows;
+    }, this.#signal);
+    if (rows.length === 0) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
+    const own = rows.filter(({ origin }) => origin === (noted ?? this.#storeId) && sessionNo !== undefined);
+    const found = own.length > 0 ? own : rows;
+    if (found.length === 1) return found[0]!;
+    const isInProjects = new Set(found.map((row) => row.project)).size === found.length;
+    const names = found.map((row) => (isInProjects ? row.project : row.origin)).map((one) => `"${one}"`);
+    const [option, what] = isInProjects ? (["project", "projects"] as const) : (["origin", "stores"] as const);
+    const expected = `one of the ${what} that have session "${sessionId}": ${names.join(", ")}`;
+    throw new StoreError("OPTION_INVALID", { option, expected, actual: wanted[option] });
+  }
+
+  #parentOf({ origin }: SessionRow, { parent }: SessionHead): string | undefined {
+    return parent === null ? undefined : this.#idOf({ origin, name: parent });
+  }
+
+  /** Returns the id of a session in this store. */
+  #idOf(row: Pick<SessionRow, "origin" | "name">): string | undefined {
+    const { database, sessions } = this.#repositories;
+    if (this.#byName === undefined) {
+      const notes = database.read(() => allHubNotes(this.#repositories));
+      const named = ([id, { origin = this.#storeId, name = id }]: [string, HubNotes]) =>
+        [nameOf({ origin, name }), id] as const;
+      this.#byName = new Map([...notes].map(named));
+    }
+    const isOwnName = (): boolean => row.origin === this.#storeId && this.#notes(row.name).origin === undefined;
+    const id = this.#byName.get(nameOf(row)) ?? (isOwnName() ? row.name : undefined);
+    return id !== undefined && database.read(() => sessions.byId(id)) !== undefined ? id : undefined;
+  }
+
+  #isCopy(id: string): boolean {
+    const { database, sessions } = this.#repositories;
+    return database.read(() => sessions.byId(id)?.author ?? null) !== null;
+  }
+
+  #notes(id: string): HubNotes {
+    return this.#repositories.database.read(() => hubNotesOf(this.#repositories, id));
+  }
+
+  #note(id: string, changes: HubNotes): void {
+    this.#repositories.database.write("pull", () => noteOnHub(this.#repositories, id, changes));
+  }
+}
+
+const REFUSALS: ReadonlySet<string> = new Set([
+  "ROWS_INVALID",
+  "SESSION_SHARED",
+  "SESSION_FORGOTTEN",
+  "SESSION_CONFLICT",
+]);
+
+const KNOWN = (sessionId: string): PulledSession => {
+  return { sessionId, outcome: "known", messageCount: 0, isHolder: true, forkId: null };
+};
+
+function digestOf(head: Buffer): string {
+  return hash("sha256", head).slice(0, DIGEST_CHARACTERS);
+}
+
+const DIGEST_CHARACTERS = 32;
+
+function nameOf({ origin, name }: Pick<SessionRow, "origin" | "name">): string {
+  return `${origin} ${name}`;
+}
+
+/** Makes a session of this store one that the hub does not know. */
+export function becomeOwn(repositories: Repositories, sessionId: string): void {
+  const isOwn = true as const;
+  const origin = crypto.randomUUID();
+  const nothing = { sessionNo: undefined, length: undefined, lastId: undefined, entryId: undefined, head: undefined };
+  repositories.database.write("push", () =>
+    noteOnHub(repositories, sessionId, { ...nothing, origin, isOwn, isCopy: undefined, forgotten: undefined }),
+  );
+}
+
+/** Returns the last message and entry of a session, as a push notes them. */
+function endOf(repositories: Repositories, sessionId: string): Pick<HubNotes, "lastId" | "entryId"> {
+  const { entries, messages } = repositories;
+  const lastId = messages.newest(sessionId, 0, Number.MAX_SAFE_INTEGER, 1)[0]?.id ?? 0;
+  return { lastId, entryId: entries.before(sessionId, Number.MAX_SAFE_INTEGER, 1)[0]?.position ?? 0 };
+}

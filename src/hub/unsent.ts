@@ -1,0 +1,141 @@
+import { hash } from "node:crypto";
+import { digestOf } from "../core/digest.ts";
+import type { Message } from "../core/message.ts";
+import type { SessionEvent, SessionHead } from "../session/moving/copies.ts";
+import { type HubNotes, hubNotesOf, type Repositories } from "../store/index.ts";
+import { encodeBody } from "./log.ts";
+
+/** A push sends at most so many events at once, and stops after about so many characters of them. */
+const BATCH = { events: 500, chars: 2_000_000 };
+const PAGE = 50;
+
+/** What a session has after a place of its path. */
+export interface Unsent {
+  events: SessionEvent[];
+  /** The messages among them, and the time of the newest. */
+  messageCount: number;
+  lastAtMs: number | undefined;
+  /** What is noted when the hub has them. */
+  notes: Pick<HubNotes, "lastId" | "entryId">;
+  isLast: boolean;
+}
+
+/** A place in a session: the seq of the next message, and the newest entry before it. */
+export interface Place {
+  seq: number;
+  entryId: number;
+}
+
+/**
+ * Returns the place up to which the hub has a session; undefined if what it has is no longer the beginning of the path, because the
+ * session went back.
+ */
+export function placeSent(repositories: Repositories, sessionId: string): Place | undefined {
+  const { database, messages } = repositories;
+  return database.read(() => {
+    const { lastId = 0, entryId = 0, isStale } = hubNotesOf(repositories, sessionId);
+    if (lastId === 0) return { seq: 0, entryId: isStale ? 0 : entryId };
+    const seq = messages.byId(lastId)?.seq;
+    // The ids of a path rise, so everything before this message is what it was.
+    const isThere = seq !== undefined && messages.range(sessionId, seq, seq)[0]?.id === lastId;
+    return isThere && !isStale ? { seq: seq + 1, entryId } : undefined;
+  });
+}
+
+/** Reads the next events after a place, from one snapshot. It costs what they are, whatever the session's length. */
+export function unsentFrom(repositories: Repositories, sessionId: string, { seq, entryId }: Place): Unsent {
+  const { database, messages, entries } = repositories;
+  return database.read(() => {
+    const events: SessionEvent[] = [];
+    const notes = { lastId: hubNotesOf(repositories, sessionId).lastId ?? 0, entryId };
+    const waiting = entries.after(sessionId, entryId, BATCH.events);
+    const areAll = waiting.length < BATCH.events;
+    let [chars, messageCount, next] = [0, 0, 0];
+    let lastAtMs: number | undefined;
+    let isEnd = false;
+    for (let first = seq; !isEnd; ) {
+      const page = messages.range(sessionId, first, Number.MAX_SAFE_INTEGER, PAGE);
+      for (const message of page) {
+        for (; next < waiting.length && waiting[next]!.beforeSeq <= message.seq; next += 1) {
+          events.push(entryEvent(waiting[next]!));
+          notes.entryId = waiting[next]!.position;
+        }
+        const isFull = events.length >= BATCH.events || chars >= BATCH.chars || (!areAll && next === waiting.length);
+        if (isFull) return { events, messageCount, lastAtMs, notes, isLast: false };
+        events.push({ message: messageEvent(message) });
+        notes.lastId = message.id;
+        messageCount += 1;
+        lastAtMs = message.createdAtMs;
+        chars += lengthOf(message);
+      }
+      isEnd = page.length < PAGE;
+      first = (page.at(-1)?.seq ?? 0) + 1;
+    }
+    for (; next < waiting.length; next += 1) {
+      events.push(entryEvent(waiting[next]!));
+      notes.entryId = waiting[next]!.position;
+    }
+    return { events, messageCount, lastAtMs, notes, isLast: areAll };
+  });
+}
+
+function lengthOf({ parts }: Message): number {
+  let length = 0;
+  for (const part of parts) {
+    if (part.type === "text" || part.type === "reasoning") length += part.text.length;
+    else length += JSON.stringify(part).length;
+  }
+  return length;
+}
+
+function messageEvent(message: Message): Extract<SessionEvent, { message: unknown }>["message"] {
+  const { role, parts, name, externalId, metadata, createdAtMs, pinned } = message;
+  return {
+    ...{ role, parts, createdAtMs },
+    ...(name !== undefined && { name }),
+    ...(externalId !== undefined && { id: externalId }),
+    ...(metadata !== undefined && { metadata }),
+    // `append` itself pins system messages, and results of pinned calls.
+    ...(pinned && (role === "user" || role === "assistant") && { pinned }),
+  };
+}
+
+function entryEvent({ value, id, createdAtMs }: { value: unknown; id?: string; createdAtMs: number }): SessionEvent {
+  return { entry: { value, createdAtMs, ...(id !== undefined && { id }) } } as SessionEvent;
+}
+
+/** The title, the settings and the items of a session as the hub gets them, and a digest of them. */
+export function headIn(repositories: Repositories, sessionId: string): { head: SessionHead; digest: string } {
+  const { database, sessions, factRows, items } = repositories;
+  return database.read(() => {
+    const row = sessions.known(sessionId);
+    const { title, settings, metadata, source, forkSeq, createdAtMs, parentSessionId } = row;
+    const own = factRows.itemsOf(sessionId).map(({ namespace, key }) => {
+      const { value, session: _, ...item } = items.byKey(JSON.parse(namespace) as string[], key)!;
+      return value instanceof Uint8Array
+        ? { ...item, bytes: Buffer.from(value).toString("base64") }
+        : { ...item, value };
+    });
+    const parent =
+      parentSessionId === null ? null : (hubNotesOf(repositories, parentSessionId).name ?? parentSessionId);
+    const head = { title, settings, metadata, source, parent, forkSeq, createdAtMs, items: own };
+    return { head, digest: hash("sha256", JSON.stringify(head)).slice(0, 32) };
+  });
+}
+
+export function bodyOfHead({ head }: { head: SessionHead }): Buffer {
+  return encodeBody(head);
+}
+
+/** The messages of a session's path with their digests, in order. It reads all of them. */
+export function* pathOf(
+  { database, messages }: Repositories,
+  sessionId: string,
+): Generator<{ id: number; seq: number; digest: string }> {
+  for (let first = 0; ; ) {
+    const page = database.read(() => messages.range(sessionId, first, Number.MAX_SAFE_INTEGER, PAGE));
+    for (const message of page) yield { id: message.id, seq: message.seq, digest: digestOf(message).toString("hex") };
+    if (page.length < PAGE) return;
+    first = page.at(-1)!.seq + 1;
+  }
+}

@@ -1,0 +1,166 @@
+import { v7 as uuidv7 } from "uuid";
+import { StoreError } from "../../core/errors.ts";
+import type { JsonValue, Message } from "../../core/message.ts";
+import { parseMessage } from "../../core/message.ts";
+import type { SessionSettings } from "../../core/options.ts";
+import { sessionSettings } from "../../core/settings.ts";
+import { prepareMessage } from "../../ingest/prepare.ts";
+import {
+  createSession,
+  dropCopy,
+  type Entry,
+  encodeValue,
+  type HubNotes,
+  hubNotesOf,
+  type Item,
+  noteOnHub,
+} from "../../store/index.ts";
+import type { OpenedSession } from "../opened-session.ts";
+import type { SessionPorts } from "../ports.ts";
+
+/**
+ * What happened in a session. Nothing in it is a number of a store: a message is named by its place in the order of events, and gets a
+ * number of its own in each store.
+ */
+export type SessionEvent =
+  | { message: Pick<Message, "role" | "parts" | "name" | "metadata" | "createdAtMs"> & { id?: string; pinned?: true } }
+  /** The session went back: so many messages of its path stayed. */
+  | { keep: number }
+  | { entry: Pick<Entry, "value" | "id" | "createdAtMs"> };
+
+/** What of a session is overwritten, and what is known from its beginning. */
+export interface SessionHead {
+  title: string | null;
+  settings: Partial<SessionSettings>;
+  metadata: Record<string, JsonValue> | null;
+  source: string | null;
+  /** The id of the session that started it, where it began. */
+  parent: string | null;
+  forkSeq: number | null;
+  createdAtMs: number;
+  /** The bytes of a value are in base64. */
+  items: (Pick<Item, "namespace" | "key" | "createdAtMs" | "updatedAtMs"> & { value?: JsonValue; bytes?: string })[];
+}
+
+export interface NewCopy {
+  author: string | null;
+  project: string | null;
+  /** The id of the copy of `parent` in this store. */
+  parentId: string | undefined;
+}
+
+/** Writes copies of sessions that are in other stores. A copy is derived from its messages as any session is. */
+export class Copies {
+  readonly #ports: SessionPorts;
+  readonly #sessionOf: (id: string) => OpenedSession;
+
+  constructor(ports: SessionPorts, sessionOf: (id: string) => OpenedSession) {
+    this.#ports = ports;
+    this.#sessionOf = sessionOf;
+  }
+
+  /** Begins a copy, or gives it what was overwritten since. */
+  putHead(id: string, head: SessionHead, copy: NewCopy, notes: HubNotes): void {
+    const { repositories } = this.#ports;
+    const { database, sessions, items, factRows } = repositories;
+    database.writeWhole("pull", () => {
+      const known = sessions.byId(id);
+      if (known === undefined) {
+        const { title, metadata, source, forkSeq, createdAtMs } = head;
+        createSession(repositories, {
+          ...{ id, title, metadata, source, forkSeq, createdAtMs },
+          ...{ author: copy.author, project: copy.project, parentSessionId: copy.parentId },
+          settings: sessionSettings(head.settings),
+        });
+      } else {
+        if (head.title !== null && head.title !== known.title) sessions.rename(id, head.title);
+        sessions.setAuthor(id, copy.author);
+        sessions.setSettings(id, sessionSettings(head.settings));
+        sessions.complete(id, null, copy.project, copy.parentId ?? null);
+        factRows.deleteItemsOf(id);
+      }
+      for (const { namespace, key, value, bytes, createdAtMs, updatedAtMs } of head.items) {
+        const row = { namespace: JSON.stringify(namespace), key, sessionId: id, writtenAtMs: updatedAtMs };
+        const stored = bytes === undefined ? (value as JsonValue) : new Uint8Array(Buffer.from(bytes, "base64"));
+        if (!items.has(row.namespace, key)) items.put({ ...row, ...encodeValue(stored) }, createdAtMs);
+      }
+      noteOnHub(repositories, id, notes);
+    });
+    this.#ports.changes.count += 1;
+  }
+
+  /**
+   * Adds events to a copy, in one transaction.
+   *
+   * @param length  How many events it has with these. It is noted in the same transaction, so a copy that was cut off goes on there.
+   * @returns how many messages came.
+   */
+  add(id: string, events: readonly SessionEvent[], length: number): number {
+    const { repositories, clock } = this.#ports;
+    const { database, messages, entries } = repositories;
+    const session = this.#sessionOf(id);
+    const left = new Set(database.read(() => hubNotesOf(repositories, id)).left);
+    try {
+      return database.writeWhole("pull", () => {
+        let count = 0;
+        let waiting: ReturnType<typeof prepareMessage>[] = [];
+        const flush = (): void => {
+          const place = messages.nextSeq({ sessionId: id }) + left.size;
+          for (const [index, { appended }] of session.appendPrepared(waiting).entries()) {
+            if (appended) count += 1;
+            else left.add(place + index);
+          }
+          waiting = [];
+        };
+        for (const event of events) {
+          if ("message" in event) {
+            const { createdAtMs, ...message } = event.message;
+            waiting.push(prepareMessage(parseMessage({ ...message, createdAt: createdAtMs }), this.#ports));
+            continue;
+          }
+          flush();
+          if ("keep" in event) {
+            const { keep } = event;
+            session.goBack(keep - [...left].filter((place) => place < keep).length - 1);
+            for (const place of left) if (place >= keep) left.delete(place);
+          } else {
+            const { value, id: externalId = null, createdAtMs } = event.entry;
+            const beforeSeq = messages.nextSeq({ sessionId: id });
+            entries.add({
+              sessionId: id,
+              beforeSeq,
+              externalId,
+              createdAtMs: createdAtMs ?? clock(),
+              ...encodeValue(value),
+            });
+          }
+        }
+        flush();
+        noteOnHub(repositories, id, { length, left: left.size === 0 ? undefined : [...left] });
+        return count;
+      });
+    } catch (error) {
+      session.release(); // it has in memory what was rolled back
+      if (!StoreError.is(error, "MESSAGE_INVALID") && !StoreError.is(error, "MESSAGE_CONFLICT")) throw error;
+      throw new StoreError("ROWS_INVALID", { reason: error.message }, { cause: error });
+    }
+  }
+
+  /** Deletes copies, and their bytes. */
+  drop(ids: readonly string[]): void {
+    const { repositories } = this.#ports;
+    for (const id of ids) {
+      dropCopy(repositories, id);
+      this.#sessionOf(id).release();
+    }
+    this.#ports.changes.count += 1;
+  }
+
+  /** Returns a free id for a copy, which is that of the session if no other has it. */
+  idFor(name: string, origin: string): string {
+    const { database, sessions } = this.#ports.repositories;
+    const isFree = (id: string): boolean => database.read(() => sessions.unchecked(id)) === undefined;
+    const other = `${name}~${origin.slice(0, 8)}`;
+    return isFree(name) ? name : isFree(other) ? other : uuidv7();
+  }
+}
