@@ -18,8 +18,8 @@ export const followCommand: Command<FollowFlags> = {
   usage: "follow [project]",
   summary: "Keep copies of the team's sessions of a project here, for all that answers questions.",
   details:
-    "The first copies come at once, and what is new with each `coppice hub sync` and while `coppice watch --push` runs. A copy is only " +
-    "read: `coppice hub pull <session> --take` goes on with one. Answers say whose each is, and --mine leaves them out. " +
+    "The first copies come at once, and what is new with each `coppice hub sync`. A copy is only " +
+    "read: `coppice hub pull <session> --take` goes on with one. " +
     "With --json: {projects, all, synced}.",
   argument: "the name that the project has on the hub",
   options: [ALL, timeOption("since", "only sessions with messages from then on: 2026-11-01, last week, 90d", "first")],
