@@ -40,7 +40,7 @@ interface HeldPart {
 /** The columns that checksums cover, by their names in schema.ts and in that order. The schema's own list takes long to load. */
 export const QUICK_COLUMNS = {
   sessions:
-    "createdAtMs evictedSeq externalId forkSeq graduatedSeq id metadata parentSessionId project rewindNumber settings source supersededAtMs title",
+    "author createdAtMs evictedSeq externalId forkSeq graduatedSeq id metadata parentSessionId project rewindNumber settings source supersededAtMs title",
   messages:
     "createdAtMs digest externalId id metadata name parts pinned role seq sessionId stepId text tokenCount tokenCounter turnSeq",
   clusters:
