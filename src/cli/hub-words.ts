@@ -20,7 +20,7 @@ const FORK = "To keep both: coppice hub push ID --fork";
 const UNSENT = {
   gone: "was forgotten on the hub, and now here, too.",
   kept:
-    "began here, and the hub has forgotten it, or messages of it. It is kept, and not sent until you choose: " +
+    "is of this store, and the hub has forgotten it, or messages of it. It is kept, and not sent until you choose: " +
     "coppice hub push ID --forgotten keep, forget or send",
   moved: `was taken by another store, and has gone on here. ${FORK}`,
   forked: "had gone on here and elsewhere. What is here went to the hub as a session of its own.",
@@ -28,12 +28,16 @@ const UNSENT = {
   diverged: `has gone on here and in a copy of this file. ${FORK}`,
 } as const;
 
-export function* pushLines({ messageCount, sessionCount, forgottenCount, ...lists }: PushReport): Generator<string> {
+export function* pushLines({ messageCount, sessionCount, forgottenCount, refusedCount, ...lists }: PushReport): Generator<string> {
   const sent = `Sent ${formatCount(messageCount, "message")} of ${formatCount(sessionCount, "session")}.`;
   const forgot = `Forgot ${formatCount(forgottenCount, "session")} on the hub.`;
   if (messageCount > 0 || sessionCount > 0) yield sent;
   if (forgottenCount > 0) yield forgot;
-  if (messageCount === 0 && sessionCount === 0 && forgottenCount === 0) yield "The hub has everything already.";
+  if (refusedCount > 0) {
+    const still = `${formatCount(refusedCount, "session")} that you forgot here ${refusedCount === 1 ? "is" : "are"} still on the hub`;
+    yield `${still}: only the role that began a session can delete it there. The next push tries again.`;
+  }
+  if (messageCount + sessionCount + forgottenCount + refusedCount === 0) yield "The hub has everything already.";
   for (const [outcome, text] of Object.entries(UNSENT)) {
     for (const id of lists[outcome as keyof typeof UNSENT])
       yield `${oneLine(id)} ${text.replaceAll("ID", oneLine(id))}`;

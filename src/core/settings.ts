@@ -8,7 +8,7 @@ import {
   type SessionOptions,
   type SessionSettings,
 } from "./options.ts";
-import { type FieldsOf, identifier, oneWordOf, parseOptions, share, whole } from "./schema.ts";
+import { type FieldsOf, identifier, oneWordOf, parseOptions, safeParse, share, whole } from "./schema.ts";
 
 /**
  * The least difference between a trigger and the shares of the context that stay verbatim. A tenth of the context is for the
@@ -46,6 +46,19 @@ export function sessionSettings(given: Partial<SessionSettings>, stored?: Sessio
   const settings = Object.fromEntries(values) as SessionSettings;
   checkCombinations(settings);
   return settings;
+}
+
+/** Returns the settings of a session that another version may have written: those that this one knows, and else the defaults. */
+export function knownSettings(given: Readonly<Record<string, unknown>>): SessionSettings {
+  const known = Object.entries(SESSION_OPTIONS).flatMap(([name, option]) =>
+    name in given && safeParse(schemaOf(option), given[name]).success ? [[name, given[name]]] : [],
+  );
+  try {
+    return sessionSettings(Object.fromEntries(known));
+  } catch (error) {
+    if (!StoreError.is(error, "OPTION_INVALID")) throw error;
+    return DEFAULT_SETTINGS;
+  }
 }
 
 function checkCombinations(settings: SessionSettings): void {

@@ -1,8 +1,9 @@
+import { randomBytes } from "node:crypto";
 import type { PoolClient } from "pg";
 import { StoreError } from "../core/errors.ts";
 import { codeOf, type HubConnection } from "./connection.ts";
 import { fillWords, wordsTable } from "./everywhere.ts";
-import { rolesOf, schemaOf, tablesOf } from "./tables.ts";
+import { type Roles, rolesOf, schemaOf, tablesOf } from "./tables.ts";
 
 /** Of administrators at once, one makes the tables. The number is any that others do not use. */
 const LOCK = "SELECT pg_advisory_xact_lock(7263814905)";
@@ -23,8 +24,7 @@ export async function initHub(hub: HubConnection, team: string, words = false): 
   const schema = schemaOf(team);
   const made = await hub.administer(async (client) => {
     const quoted = (name: string): string => client.escapeIdentifier(name);
-    const { read, write } = rolesOf(team);
-    const names = { schema: quoted(schema), read: quoted(read), write: quoted(write) };
+    const namesOf = ({ read, write }: Roles) => ({ schema: quoted(schema), read: quoted(read), write: quoted(write) });
     const has = async (table: string): Promise<boolean> => {
       const sql = "SELECT 1 FROM pg_tables WHERE schemaname = $1 AND tablename = $2";
       return (await client.query(sql, [schema, table])).rowCount === 1;
@@ -32,11 +32,12 @@ export async function initHub(hub: HubConnection, team: string, words = false): 
     await client.query(LOCK);
     const hasTables = await has("hub");
     if (!hasTables) {
-      for (const role of [read, write]) await createRole(client, role);
-      await client.query(tablesOf(names));
+      const roles = await createRoles(client, team);
+      const literals = { read: client.escapeLiteral(roles.read), write: client.escapeLiteral(roles.write) };
+      await client.query(tablesOf(namesOf(roles), literals));
     }
     const hasWords = await has("words");
-    if (words && !hasWords) await client.query(wordsTable(names));
+    if (words && !hasWords) await client.query(wordsTable(namesOf(await grantedRoles(client, schema))));
     return { tables: !hasTables, words: words && !hasWords };
   });
   if (words) await fillWords(hub);
@@ -65,8 +66,8 @@ export async function grantTeam(
       const reason = `it has no role "${role}": an administrator of the database makes it with CREATE ROLE`;
       throw new StoreError("HUB_REFUSED", { hub: hub.name, reason });
     }
-    const granted = rolesOf(team);
-    await unlessThere(client, `GRANT ${client.escapeIdentifier(granted[right])} TO ${client.escapeIdentifier(role)}`);
+    const granted = await grantedRoles(client, schema);
+    await unlessRaced(client, `GRANT ${client.escapeIdentifier(granted[right])} TO ${client.escapeIdentifier(role)}`);
     if (right === "read") await revokeWriting(hub, client, role, granted.write);
   });
 }
@@ -81,18 +82,35 @@ async function revokeWriting(hub: HubConnection, client: PoolClient, role: strin
   throw new StoreError("HUB_REFUSED", { hub: hub.name, reason });
 }
 
-async function createRole(client: PoolClient, role: string): Promise<void> {
-  const { rowCount } = await client.query("SELECT 1 FROM pg_roles WHERE rolname = $1", [role]);
-  if (rowCount === 0) await unlessThere(client, `CREATE ROLE ${client.escapeIdentifier(role)} NOLOGIN`);
+/** Makes the roles of a team. If the server has such roles, others are in them, who must not be let in: then they get another name. */
+async function createRoles(client: PoolClient, team: string): Promise<Roles> {
+  for (let more = ""; ; more = `_${randomBytes(3).toString("hex")}`) {
+    const roles = rolesOf(team, more);
+    const { rowCount } = await client.query("SELECT 1 FROM pg_roles WHERE rolname IN ($1, $2)", [roles.read, roles.write]);
+    if (rowCount !== 0) continue;
+    const sql = [roles.read, roles.write].map((role) => `CREATE ROLE ${client.escapeIdentifier(role)} NOLOGIN`).join("; ");
+    if (await unlessRaced(client, sql)) return roles;
+  }
 }
 
-/** Runs a CREATE or GRANT unless somebody does the same for another database at the same time, because roles belong to the server. */
-async function unlessThere(client: PoolClient, sql: string): Promise<void> {
+async function grantedRoles(client: PoolClient, schema: string): Promise<Roles> {
+  const sql = `SELECT reader AS read, writer AS write FROM ${client.escapeIdentifier(schema)}.hub`;
+  return (await client.query<Roles>(sql)).rows[0]!;
+}
+
+/**
+ * Runs a CREATE or GRANT unless somebody does the same for another database at the same time, because roles belong to the server.
+ *
+ * @returns false if somebody does.
+ */
+async function unlessRaced(client: PoolClient, sql: string): Promise<boolean> {
   await client.query("SAVEPOINT step");
   try {
     await client.query(sql);
+    return true;
   } catch (error) {
     if (!/^(23505|42710|XX000)$/.test(codeOf(error))) throw error;
     await client.query("ROLLBACK TO SAVEPOINT step");
+    return false;
   }
 }

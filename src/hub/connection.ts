@@ -50,7 +50,7 @@ const TOO_LONG = /^(57014|55P03|ETIMEDOUT)$/;
 const TEAMS = `SELECT nspname AS schema FROM pg_catalog.pg_namespace
   WHERE starts_with(nspname, $1) AND has_schema_privilege(oid, 'USAGE') AND ($2::text IS NULL OR nspname = $2)`;
 
-const VERSION_OF = (schema: string): string => `SELECT version, has_words AS "hasWords" FROM ${schema}.hub`;
+const VERSION_OF = (schema: string): string => `SELECT version, id, has_words AS "hasWords" FROM ${schema}.hub`;
 
 /** A team's tables in a database, which may be any Postgres from version 14 on. */
 export class HubConnection {
@@ -227,6 +227,8 @@ function clientThatKeepsPasswords(Base: typeof Client, hub: string): NonNullable
 /** What a team's tables are. */
 export interface HubVersion {
   version: number;
+  /** Tables that are made anew have another one. */
+  id: string;
   /** True if they have a word index: see everywhere.ts. */
   hasWords: boolean;
 }

@@ -1,11 +1,11 @@
 import { StoreError } from "../core/errors.ts";
 import { internalsOf } from "../session/opened-store.ts";
 import type { Store } from "../session/store.ts";
-import { beganHere, hubNameOf, hubNotesOf, noteOnHub, storeIdOf } from "../store/index.ts";
+import { hubNameOf, hubNotesOf, noteOnHub, storeIdOf } from "../store/index.ts";
 import { HubConnection } from "./connection.ts";
 import { type EverywhereHit, type EverywhereOptions, searchEverywhere } from "./everywhere.ts";
 import { type PushedSession, Pusher } from "./push.ts";
-import { sessionsToPush } from "./remote.ts";
+import { enterHub, sessionsToPush } from "./remote.ts";
 import { becomeOwn, type PulledSession, Puller, type PullOptions, type SyncProgress, type SyncReport } from "./sync.ts";
 
 export interface PushProgress {
@@ -28,8 +28,8 @@ export interface PushOptions {
    */
   fork?: boolean;
   /**
-   * Decides about sessions that began in this store and of which the hub has forgotten all or some messages. By default they are
-   * kept, and `kept` in the report names them each time. `keep`: they are kept, and named no more. `forget`: they are forgotten here,
+   * Decides about sessions that began in this store, or that it has taken, and of which the hub has forgotten all or some messages. By
+   * default they are kept, and `kept` in the report names them each time. `keep`: they are kept, and named no more. `forget`: they are forgotten here,
    * too. `send`: they go to the hub again, as sessions of their own.
    */
   forgotten?: "keep" | "forget" | "send";
@@ -46,9 +46,11 @@ export interface PushReport {
   messageCount: number;
   /** How many sessions that were forgotten here were now deleted on the hub. */
   forgottenCount: number;
-  /** Sessions that this store had taken, and that were forgotten on the hub, and now here, too. */
+  /** How many sessions that were forgotten here are still on the hub, because another role began them. The next push tries again. */
+  refusedCount: number;
+  /** Sessions that were forgotten on the hub, and now here, too: see `forgotten`. */
   gone: string[];
-  /** Sessions that began here, and were forgotten on the hub, or messages of them. They are kept, and not sent: see `forgotten`. */
+  /** Sessions of this store that were forgotten on the hub, or messages of them. They are kept, and not sent: see `forgotten`. */
   kept: string[];
   /** Sessions that another store has taken, and that have gone on here. */
   moved: string[];
@@ -165,9 +167,9 @@ class OpenedHub implements Hub {
   async push(store: Store, options: PushOptions): Promise<PushReport> {
     const { sessions, projects = [], signal, onProgress } = options;
     const { repositories } = internalsOf(store);
-    const pusher = new Pusher(this.#connection, repositories, writableId(store, "push"), signal);
+    const pusher = new Pusher(this.#connection, repositories, await this.#enter(store, "push", signal), signal);
     const report: PushReport = {
-      ...{ sessionCount: 0, messageCount: 0, forgottenCount: await pusher.forget() },
+      ...{ sessionCount: 0, messageCount: 0, ...(await pusher.forget()) },
       ...{ gone: [], kept: [], moved: [], forked: [], behind: [], diverged: [] },
     };
     const chosen = sessionsToPush(store, sessions, projects);
@@ -191,7 +193,7 @@ class OpenedHub implements Hub {
           report.forked.push(id);
         }
       } catch (error) {
-        if (!StoreError.is(error) || !/^(SESSION_SHARED|HUB_REFUSED)$/.test(error.code)) throw error;
+        if (!StoreError.is(error) || !/^(SESSION_SHARED|HUB_REFUSED|ROWS_INVALID)$/.test(error.code)) throw error;
         refused ??= error; // the other sessions are pushed first
       }
       const { outcome, messageCount } = pushed;
@@ -214,13 +216,7 @@ class OpenedHub implements Hub {
     { forgotten }: PushOptions,
     report: PushReport,
   ): Promise<PushedSession> {
-    const { repositories, copies } = internalsOf(store);
-    const { database } = repositories;
-    if (!database.read(() => beganHere(repositories, id))) {
-      copies.drop([id]);
-      internalsOf(store).eraseDue();
-      return { outcome: "gone", messageCount: 0 };
-    }
+    const { repositories } = internalsOf(store);
     if (forgotten === "send") {
       becomeOwn(repositories, id);
       return pusher.push(id, project);
@@ -229,13 +225,13 @@ class OpenedHub implements Hub {
       store.forget(id);
       return { outcome: "gone", messageCount: 0 };
     }
-    database.write("push", () => noteOnHub(repositories, id, { forgotten: forgotten === "keep" ? "kept" : "asked" }));
+    repositories.database.write("push", () => noteOnHub(repositories, id, { forgotten: forgotten === "keep" ? "kept" : "asked" }));
     if (forgotten !== "keep") report.kept.push(id);
     return { outcome: "unchanged", messageCount: 0 };
   }
 
   async pull(store: Store, sessionId: string, options: PullOptions = {}): Promise<PulledSession> {
-    const storeId = writableId(store, "pull");
+    const storeId = await this.#enter(store, "pull", options.signal);
     return new Puller(this.#connection, internalsOf(store), storeId, options.signal).pull(sessionId, options);
   }
 
@@ -243,7 +239,15 @@ class OpenedHub implements Hub {
     store: Store,
     { signal, onProgress }: { signal?: AbortSignal; onProgress?: (progress: SyncProgress) => void } = {},
   ): Promise<SyncReport> {
-    return new Puller(this.#connection, internalsOf(store), writableId(store, "sync"), signal).sync(onProgress);
+    const storeId = await this.#enter(store, "sync", signal);
+    return new Puller(this.#connection, internalsOf(store), storeId, signal).sync(onProgress);
+  }
+
+  /** Makes what a store notes be about this hub. @returns the id of the store. @throws {StoreError} `STORE_READONLY`. */
+  async #enter(store: Store, operation: string, signal: AbortSignal | undefined): Promise<string> {
+    const storeId = writableId(store, operation);
+    enterHub(store, await this.#connection.transaction(async (_, { id }) => id, signal));
+    return storeId;
   }
 
   sessions({

@@ -1,7 +1,9 @@
 import { deflateRawSync, inflateRawSync } from "node:zlib";
+import * as z from "zod/mini";
 import { digestOf } from "../core/digest.ts";
 import { StoreError } from "../core/errors.ts";
-import { HUB_BODY_BYTES_MAX } from "../core/limits.ts";
+import { HUB_BODY_BYTES_MAX, ID_CHARS_MAX, KEY_CHARS_MAX, NAMESPACE_ELEMENTS_MAX } from "../core/limits.ts";
+import { once } from "../core/once.ts";
 import type { SessionEvent, SessionHead } from "../session/moving/copies.ts";
 
 // What the bytes on a hub mean. The first byte of a body says its form.
@@ -20,20 +22,54 @@ export function eventsOf(body: Buffer): SessionEvent[] {
   return events as SessionEvent[];
 }
 
+/** What messages say is checked when they are written. */
 function isEvent(event: unknown): boolean {
-  if (typeof event !== "object" || event === null) return false;
-  const { message, entry, keep } = event as Record<string, unknown>;
-  if (keep !== undefined) return Number.isSafeInteger(keep) && (keep as number) >= 0;
-  const { createdAtMs } = (message ?? entry ?? {}) as { createdAtMs?: unknown };
-  return typeof createdAtMs === "number";
+  if (!isObject(event)) return false;
+  const { message, keep, entry } = event;
+  if ("message" in event) return isObject(message) && isTime(message.createdAtMs) && Array.isArray(message.parts);
+  if ("keep" in event) return Number.isSafeInteger(keep) && (keep as number) >= 0;
+  const isNamed = isObject(entry) && (entry.id === undefined || typeof entry.id === "string");
+  return isNamed && isTime(entry.createdAtMs) && entry.value !== undefined;
 }
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isTime(value: unknown): value is number {
+  return typeof value === "number" && Math.abs(value) <= TIME_MS_MAX;
+}
+
+/** The last time that a `Date` has. */
+const TIME_MS_MAX = 8.64e15;
+
+const HEAD = once(() => {
+  const time = z.number().check(z.gte(-TIME_MS_MAX), z.lte(TIME_MS_MAX));
+  const text = (lengthMax: number) => z.string().check(z.maxLength(lengthMax));
+  const item = z.object({
+    namespace: z.array(text(KEY_CHARS_MAX)).check(z.maxLength(NAMESPACE_ELEMENTS_MAX)),
+    key: text(KEY_CHARS_MAX),
+    value: z.optional(z.json()),
+    bytes: z.optional(z.string()),
+    createdAtMs: time,
+    updatedAtMs: time,
+  });
+  return z.object({
+    title: z.nullable(text(ID_CHARS_MAX)),
+    settings: z.record(z.string(), z.unknown()),
+    metadata: z.nullable(z.record(z.string(), z.json())),
+    source: z.nullable(text(ID_CHARS_MAX)),
+    parent: z.nullable(text(ID_CHARS_MAX)),
+    forkSeq: z.nullable(z.int().check(z.gte(-1))),
+    createdAtMs: time,
+    items: z.array(item.check(z.refine(({ value, bytes }) => (value === undefined) !== (bytes === undefined)))),
+  });
+});
 
 /** @throws {StoreError} `ROWS_INVALID`. */
 export function headOf(body: Buffer): SessionHead {
-  const head = decoded(body) as Partial<SessionHead> | null;
-  const isHead =
-    typeof head?.settings === "object" && typeof head.createdAtMs === "number" && Array.isArray(head.items);
-  return isHead ? (head as SessionHead) : invalid("a session on the hub has no settings");
+  const { data, error } = z.safeParse(HEAD(), decoded(body));
+  return (data as SessionHead | undefined) ?? invalid(`a session on the hub has a wrong ${error!.issues[0]!.path.join(".")}`);
 }
 
 function decoded(body: Buffer): unknown {

@@ -1,12 +1,13 @@
 import type { PoolClient } from "pg";
 import { StoreError } from "../core/errors.ts";
+import { HUB_BODY_BYTES_MAX } from "../core/limits.ts";
 import type { SessionEvent } from "../session/moving/copies.ts";
 import {
   forgottenEverywhere,
   forgottenNumbers,
   type HubNotes,
   hubNotesOf,
-  noteOnHub,
+  notePushed,
   type Repositories,
 } from "../store/index.ts";
 import type { HubConnection } from "./connection.ts";
@@ -123,86 +124,103 @@ export class Pusher {
 
   /** True if the session has anything that the hub lacks, as far as the store knows. It asks nobody. */
   hasUnsent(sessionId: string, project: string): boolean {
-    const { head, sessionNo, isStale, lastId = 0 } = this.#notes(sessionId);
+    const { head, sessionNo, isStale } = this.#notes(sessionId);
     if (sessionNo === undefined || isStale) return true;
     const place = placeSent(this.#repositories, sessionId);
     if (place === undefined || head !== headOf(this.#repositories, sessionId, project)) return true;
-    return unsentFrom(this.#repositories, sessionId, place).events.length > 0 && lastId >= 0;
+    return unsentFrom(this.#repositories, sessionId, place).events.length > 0;
   }
 
-  /** Deletes on the hub what was forgotten in the store. @returns how many sessions it had. */
-  async forget(): Promise<number> {
-    const { schema } = await this.#ready();
+  /**
+   * Deletes on the hub what was forgotten in the store.
+   *
+   * @returns how many sessions it had, and how many it still has, because another role began them.
+   */
+  async forget(): Promise<{ forgottenCount: number; refusedCount: number }> {
     const numbers = this.#repositories.database.read(() => forgottenNumbers(this.#repositories));
-    if (numbers.length === 0) return 0;
-    const count = await this.#hub.transaction((client) => deleteSessions(client, schema, numbers), this.#signal);
-    forgottenEverywhere(this.#repositories, numbers);
-    return count;
+    if (numbers.length === 0) return { forgottenCount: 0, refusedCount: 0 };
+    const { forgottenCount, left } = await this.#hub.transaction(async (client) => {
+      const { schema } = this.#hub;
+      const { rowCount } = await client.query(`DELETE FROM ${schema}.sessions WHERE session_no = ANY ($1)`, [numbers]);
+      return { forgottenCount: rowCount ?? 0, left: await numbersThere(client, schema, numbers) };
+    }, this.#signal);
+    forgottenEverywhere(
+      this.#repositories,
+      numbers.filter((one) => !left.has(one)),
+    );
+    return { forgottenCount, refusedCount: left.size };
   }
 
   /** Returns those of the sessions that the hub has no longer. */
   async missing(sessionIds: readonly string[]): Promise<string[]> {
     const noted = sessionIds.flatMap((id) => {
-      const { sessionNo, forgotten } = this.#notes(id);
-      return sessionNo === undefined || forgotten === "kept" ? [] : [{ id, sessionNo }];
+      const { sessionNo, forgotten, isStale } = this.#notes(id);
+      return sessionNo === undefined || forgotten === "kept" ? [] : [{ id, sessionNo, isStale }];
     });
     if (noted.length === 0) return [];
-    const there = await this.#hub.transaction(async (client) => {
-      const sql = `SELECT session_no AS "sessionNo" FROM ${this.#hub.schema}.sessions WHERE session_no = ANY ($1)`;
-      const { rows } = await client.query<{ sessionNo: number }>(sql, [noted.map(({ sessionNo }) => sessionNo)]);
-      return new Set(rows.map(({ sessionNo }) => sessionNo));
-    }, this.#signal);
-    return noted.flatMap(({ id, sessionNo }) => (there.has(sessionNo) ? [] : id));
+    const numbers = noted.map(({ sessionNo }) => sessionNo);
+    const there = await this.#hub.transaction(
+      (client) => numbersThere(client, this.#hub.schema, numbers),
+      this.#signal,
+    );
+    const missing: string[] = [];
+    for (const { id, sessionNo, isStale } of noted) {
+      // A push that was cut off after it had begun a session anew has not noted the new number.
+      const isThere = there.has(sessionNo) || (isStale && (await this.rowOf(id)) !== undefined);
+      if (!isThere) missing.push(id);
+    }
+    return missing;
   }
 
   #notes(sessionId: string): HubNotes {
     return this.#repositories.database.read(() => hubNotesOf(this.#repositories, sessionId));
   }
 
-  #note(sessionId: string, changes: Parameters<typeof noteOnHub>[2]): void {
-    this.#repositories.database.write("push", () => noteOnHub(this.#repositories, sessionId, changes));
+  #note(sessionId: string, changes: Parameters<typeof notePushed>[2]): void {
+    this.#repositories.database.write("push", () => notePushed(this.#repositories, sessionId, changes));
   }
 
   #isHere(sessionId: string): boolean {
     return this.#repositories.database.read(() => this.#repositories.sessions.byId(sessionId)) !== undefined;
   }
 
-  async #ready(): Promise<HubConnection> {
-    await this.#hub.transaction(async () => {}, this.#signal);
-    return this.#hub;
-  }
-
-  /** Inserts the row of a session. If messages of it were forgotten here, what the hub had goes first. */
+  /**
+   * Inserts the row of a session, without its title and items: they go with the first events, once its number is noted. If messages
+   * of it were forgotten here, what the hub had goes first, unless another store has gone on with it.
+   */
   async #begin(sessionId: string, project: string): Promise<void> {
     const { origin = this.#storeId, name = sessionId, sessionNo: old, isStale } = this.#notes(sessionId);
-    const { head, digest } = headIn(this.#repositories, sessionId);
     const sessionNo = await this.#hub.transaction(async (client) => {
       const { schema } = this.#hub;
-      if (isStale && old !== undefined && (await deleteSessions(client, schema, [old])) === 0) {
-        const { rowCount } = await client.query(`SELECT FROM ${schema}.sessions WHERE session_no = $1`, [old]);
-        const reason = `only the role that began session "${sessionId}" may delete messages of it`;
-        if (rowCount === 1) throw new StoreError("HUB_REFUSED", { hub: this.#hub.name, reason });
+      if (isStale && old !== undefined) {
+        const numbered = `FROM ${schema}.sessions WHERE session_no = $1`;
+        await client.query(`DELETE ${numbered} AND holder = $2`, [old, this.#storeId]);
+        const left = (await client.query<{ holder: string }>(`SELECT holder ${numbered}`, [old])).rows[0];
+        if (left !== undefined) {
+          const reason =
+            left.holder === this.#storeId
+              ? `only the role that began session "${sessionId}" may delete messages of it`
+              : `another store has gone on with session "${sessionId}", of which messages were forgotten here: ` +
+                `take it back with coppice hub pull ${sessionId} --take, and push again`;
+          throw new StoreError("HUB_REFUSED", { hub: this.#hub.name, reason });
+        }
       }
       const { rows } = await client.query<{ sessionNo: number }>(
-        `INSERT INTO ${schema}.sessions (origin, session_id, holder, project, title, head) VALUES ($1, $2, $3, $4, $5, $6)
+        `INSERT INTO ${schema}.sessions (origin, session_id, holder, project) VALUES ($1, $2, $3, $4)
          ON CONFLICT DO NOTHING RETURNING session_no AS "sessionNo"`,
-        [origin, name, this.#storeId, project, shownText(head.title), encodeBody(head)],
+        [origin, name, this.#storeId, project],
       );
       return rows[0]?.sessionNo;
     }, this.#signal);
-    const nothing = { isStale: undefined, length: 0, lastId: 0, entryId: 0 };
     // Without a number, a copy of this file has begun it. What it sent is compared.
-    this.#note(sessionId, {
-      ...nothing,
-      sessionNo,
-      head: sessionNo === undefined ? undefined : digestWith(digest, project),
-    });
+    const nothing = { isStale: undefined, isCopy: undefined, left: undefined, head: undefined, length: 0, lastId: 0, entryId: 0 };
+    this.#note(sessionId, { ...nothing, sessionNo });
   }
 
   /**
    * Sends the next events after a place, in one transaction.
    *
-   * @param at  The session on the hub, and the length of its log.
+   * @param notes  What the hub has of the session.
    * @param keep  How many messages of the path on the hub stay; undefined if all do.
    * @returns "refused" if the log on the hub is not as this store knows it, or another store has taken the session.
    */
@@ -210,9 +228,10 @@ export class Pusher {
     sessionId: string,
     project: string,
     place: Place,
-    { sessionNo, length = 0, head: known }: HubNotes,
+    notes: HubNotes,
     keep?: number,
   ): Promise<(Unsent & { hasChanged: boolean }) | "refused"> {
+    const { sessionNo, length = 0, head: known } = notes;
     if (sessionNo === undefined) return "refused";
     const unsent = unsentFrom(this.#repositories, sessionId, place);
     const current = headIn(this.#repositories, sessionId);
@@ -220,6 +239,11 @@ export class Pusher {
     const head = digest === known ? undefined : current;
     const events = keep === undefined ? unsent.events : [{ keep }, ...unsent.events];
     if (events.length === 0 && head === undefined) return { ...unsent, hasChanged: false };
+    const size = head === undefined ? 0 : Buffer.byteLength(JSON.stringify(head.head));
+    if (size > HUB_BODY_BYTES_MAX) {
+      const reason = `the items of session "${sessionId}" have ${size} bytes, and a hub takes ${HUB_BODY_BYTES_MAX} of a session`;
+      throw new StoreError("HUB_REFUSED", { hub: this.#hub.name, reason });
+    }
     const isTaken = await this.#hub.transaction(async (client, { hasWords }) => {
       const { schema } = this.#hub;
       const change = `UPDATE ${schema}.sessions SET length = length + $4, message_count = coalesce($5, message_count) + $6,
@@ -310,7 +334,7 @@ function digestWith(digest: string, project: string): string {
 
 /** How far a session and its path on the hub are the same. */
 export interface CommonPlace {
-  /** How many messages. */
+  /** How many messages of the path. */
   count: number;
   place: Place;
   notes: Pick<HubNotes, "lastId" | "entryId">;
@@ -322,12 +346,16 @@ export interface CommonPlace {
 
 export function commonPlace(repositories: Repositories, sessionId: string, path: HubPath): CommonPlace {
   const { database, entries } = repositories;
+  const { isStale } = database.read(() => hubNotesOf(repositories, sessionId));
   let [count, seq, lastId] = [0, 0, 0];
   let hasMore = false;
   for (const own of pathOf(repositories, sessionId)) {
-    hasMore = path.messages[count]?.digest !== own.digest;
+    let next = count;
+    // What was forgotten here is passed over.
+    while (isStale && next < path.messages.length && path.messages[next]!.digest !== own.digest) next += 1;
+    hasMore = path.messages[next]?.digest !== own.digest;
     if (hasMore) break;
-    count += 1;
+    count = next + 1;
     [seq, lastId] = [own.seq + 1, own.id];
   }
   let entryCount = 0;
@@ -343,17 +371,18 @@ export function commonPlace(repositories: Repositories, sessionId: string, path:
     }
     isLast ||= page.length < 100;
   }
-  return { count, place: { seq, entryId }, notes: { lastId, entryId }, hasMore, entryCount };
+  return { count, place: { seq, lastId, entryId }, notes: { lastId, entryId }, hasMore, entryCount };
 }
 
-/** Deletes sessions that the caller's role began, and notes that they are gone. @returns how many. */
-async function deleteSessions(client: PoolClient, schema: string, numbers: readonly number[]): Promise<number> {
-  const { rowCount } = await client.query(
-    `WITH gone AS (DELETE FROM ${schema}.sessions WHERE session_no = ANY ($1) RETURNING session_no)
-     INSERT INTO ${schema}.forgotten (session_no) SELECT session_no FROM gone ON CONFLICT DO NOTHING`,
-    [numbers],
-  );
-  return rowCount ?? 0;
+/** Returns those of some numbers whose sessions the hub has. */
+export async function numbersThere(
+  client: PoolClient,
+  schema: string,
+  numbers: readonly number[],
+): Promise<ReadonlySet<number>> {
+  const sql = `SELECT session_no AS "sessionNo" FROM ${schema}.sessions WHERE session_no = ANY ($1)`;
+  const { rows } = await client.query<{ sessionNo: number }>(sql, [numbers]);
+  return new Set(rows.map(({ sessionNo }) => sessionNo));
 }
 
 /** Postgres stores no U+0000 in texts. What a session is called is in its head, unchanged. */

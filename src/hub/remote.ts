@@ -1,8 +1,10 @@
+import { StoreError } from "../core/errors.ts";
 import { internalsOf } from "../session/opened-store.ts";
 import type { Store } from "../session/store.ts";
 import {
   allHubNotes,
   hubNameOf,
+  noteHub,
   projectNotesOf,
   REMOTE,
   type Repositories,
@@ -47,12 +49,22 @@ export function addRemote(store: Store, given: Remote): Remote {
   hubAddressOf(given.url);
   return database.write("addRemote", () => {
     const known = remoteOf(store);
-    const same = known?.url === given.url ? known : undefined;
+    const isSameTeam = given.team === null || known?.team === null || given.team === known?.team;
+    const same = known?.url === given.url && isSameTeam ? known : undefined;
     const projects = [...new Set([...(same?.projects ?? []), ...given.projects])].sort();
     const remote = { ...given, projects, team: given.team ?? same?.team ?? null };
     settings.set(REMOTE, remote);
     for (const project of projects) hubNameOf(repositories, project);
     return remote;
+  });
+}
+
+/** Makes what a store notes be about a hub. If it was about another, a sync begins anew. */
+export function enterHub(store: Store, hub: string): void {
+  const { repositories } = internalsOf(store);
+  const { database, settings } = repositories;
+  database.write("push", () => {
+    if (noteHub(repositories, hub)) settings.set(FOLLOWS, { ...followsOf(repositories), mark: null, retry: [] });
   });
 }
 
@@ -68,7 +80,7 @@ export function namesOnHub(store: Store): ReadonlyMap<string, string> {
   return repositories.database.read(() => projectNotesOf(repositories).onHub);
 }
 
-/** Returns the sessions that began here, that the hub has forgotten, and that are kept until `push` is told what becomes of them. */
+/** Returns the sessions that began here or were taken, that the hub has forgotten, and that are kept until `push` is told what becomes of them. */
 export function forgottenOnHub(store: Store): string[] {
   const { repositories } = internalsOf(store);
   return repositories.database.read(() => undecidedSessions(repositories));
@@ -123,15 +135,22 @@ export function follow(store: Store, project: string | null, { sinceMs = 0 }: { 
  *
  * @param project  null for all that is followed.
  * @returns the ids of the copies.
+ * @throws {StoreError} `OPTION_INVALID` for a project that is followed only because all are; `SESSION_SHARED`, after all others are
+ *   gone, if a fork in the store shares messages of a copy.
  */
 export function unfollow(store: Store, project: string | null): string[] {
   const opened = internalsOf(store);
   const { repositories } = opened;
   const { database, sessions, settings } = repositories;
   database.write("follow", () => {
-    const { projects, all, mark } = followsOf(repositories);
+    const { projects, all, mark, retry } = followsOf(repositories);
+    if (project !== null && all !== null) {
+      const expected = "null, because all projects are followed: coppice hub unfollow --all";
+      throw new StoreError("OPTION_INVALID", { option: "project", expected, actual: project });
+    }
     const rest = project === null ? [] : projects.filter(({ name }) => name !== project);
-    settings.set(FOLLOWS, { projects: rest, all: project === null ? null : all, mark, retry: [] } satisfies Follows);
+    // The hub leaves out of `retry` what is not followed.
+    settings.set(FOLLOWS, { projects: rest, all: project === null ? null : all, mark, retry } satisfies Follows);
   });
   const ids = database.read(() => {
     const { onHub } = projectNotesOf(repositories);
@@ -141,9 +160,10 @@ export function unfollow(store: Store, project: string | null): string[] {
       return project === null || (onHub.get(row.project ?? "") ?? row.project) === project;
     });
   });
-  opened.copies.drop(ids);
-  if (ids.length > 0) opened.eraseDue();
-  return ids;
+  const { dropped, refused } = opened.copies.drop(ids);
+  opened.eraseDue();
+  if (refused[0] !== undefined) throw refused[0].error;
+  return dropped;
 }
 
 /** Notes how far a sync came, unless something else is followed since. */

@@ -1,10 +1,12 @@
 import { hash } from "node:crypto";
 import { StoreError } from "../core/errors.ts";
 import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
+import { baseNameOf, isPath } from "../core/project.ts";
 import type { SessionHead } from "../session/moving/copies.ts";
 import type { OpenedStore } from "../session/opened-store.ts";
 import {
   allHubNotes,
+  beganHere,
   type HubNotes,
   hubNotesOf,
   isForgottenCopy,
@@ -15,7 +17,7 @@ import {
 } from "../store/index.ts";
 import type { HubConnection } from "./connection.ts";
 import { headOf } from "./log.ts";
-import { commonPlace, logFrom, Pusher, SESSION_COLUMNS, type SessionRow } from "./push.ts";
+import { commonPlace, logFrom, numbersThere, Pusher, SESSION_COLUMNS, type SessionRow } from "./push.ts";
 import { type Follows, followsOf, noteSynced } from "./remote.ts";
 
 export interface PullOptions {
@@ -60,12 +62,21 @@ export interface SyncReport {
   messageCount: number;
   /** Copies that were deleted, because their sessions were forgotten. */
   forgotten: string[];
-  /** Sessions that could not be brought, and why. The next sync tries them again. */
+  /** Sessions that could not be brought, and copies that could not be deleted, and why. The next sync tries them again. */
   refused: { sessionId: string; reason: string }[];
 }
 
 /** Rows are asked for again that were pushed in this time before the last sync, because a transaction shows when it ends. */
 const OVERLAP = "10 minutes";
+
+/** So many rows are read at once, with the items of their sessions. */
+const PAGE = 100;
+
+/** SQL: the sessions of followed projects after a number that were pushed since the mark, or are to be tried again. */
+const FOLLOWED = (schema: string): string => `FROM ${schema}.sessions s
+  WHERE (pushed_at >= coalesce($1::timestamptz - interval '${OVERLAP}', '-infinity') OR session_no = ANY ($6)) AND session_no > $7
+    AND length > 0 AND holder <> $2 AND ($3::bigint IS NOT NULL AND last_at_ms >= $3
+      OR EXISTS (SELECT FROM unnest($4::text[], $5::bigint[]) AS f(name, since) WHERE f.name = s.project AND last_at_ms >= f.since))`;
 
 /** Brings sessions of a hub into a store. */
 export class Puller {
@@ -88,29 +99,38 @@ export class Puller {
   /**
    * Brings what is new of the sessions that the store follows, and deletes copies that were forgotten.
    *
-   * @throws {StoreError} `HUB_UNREACHABLE`, `HUB_REFUSED`, `STORE_BUSY`; those of single sessions are in the report.
+   * @throws {StoreError} Those of the hub and of the store. Those of single sessions are in the report.
    */
   async sync(onProgress?: (progress: SyncProgress) => void): Promise<SyncReport> {
     const follows = followsOf(this.#repositories);
-    const { rows, forgotten, now } = await this.#news(follows);
+    const { sessionCount, gone, now } = await this.#news(follows);
     const report: SyncReport = { sessionCount: 0, messageCount: 0, forgotten: [], refused: [] };
     const retry: number[] = [];
-    for (const [index, row] of rows.entries()) {
+    let doneCount = 0;
+    const progressed = (): void => onProgress?.({ doneCount, sessionCount, messageCount: report.messageCount });
+    // Nothing is asked for the rows if there are none, which is so most of the time.
+    for await (const row of sessionCount === 0 ? [] : this.#followed(follows)) {
       this.#signal?.throwIfAborted();
       try {
         const brought = await this.#follow(row, (count) => {
           report.messageCount += count;
-          onProgress?.({ doneCount: index, sessionCount: rows.length, messageCount: report.messageCount });
+          progressed();
         });
         if (brought) report.sessionCount += 1;
       } catch (error) {
-        if (!StoreError.is(error) || !REFUSALS.has(error.code)) throw error;
+        if (this.#signal?.aborted || isOfAll(error)) throw error;
         retry.push(row.sessionNo);
-        report.refused.push({ sessionId: row.name, reason: error.message });
+        report.refused.push({ sessionId: row.name, reason: (error as Error).message });
       }
-      onProgress?.({ doneCount: index + 1, sessionCount: rows.length, messageCount: report.messageCount });
+      doneCount = Math.min(doneCount + 1, sessionCount); // others push meanwhile
+      progressed();
     }
-    if (forgotten.length > 0) report.forgotten = this.#drop(new Set(forgotten));
+    if (gone.size > 0) {
+      const { dropped, refused } = this.#store.copies.drop(this.#copies(gone).map(({ id }) => id));
+      report.forgotten = dropped;
+      for (const { sessionId, error } of refused) report.refused.push({ sessionId, reason: error.message });
+    }
+    this.#store.eraseDue();
     noteSynced(this.#repositories, follows, { mark: now, retry });
     return report;
   }
@@ -122,7 +142,7 @@ export class Puller {
     let forkId: string | null = null;
     if (id === undefined) {
       const free = this.#store.copies.idFor(row.name, row.origin);
-      this.#repositories.database.write("pull", () => takeForgottenCopy(this.#repositories, free));
+      this.#repositories.database.write("pull", () => takeForgottenCopy(this.#repositories, row, free));
     } else if (!this.#isCopy(id)) {
       const isKept = await this.#bringUp(id, row, take);
       if (isKept !== undefined) return isKept;
@@ -145,6 +165,7 @@ export class Puller {
         });
       }
     }
+    this.#store.eraseDue();
     const outcome = isNew ? "new" : messageCount > 0 ? "continued" : "known";
     return { sessionId: id, outcome, messageCount, isHolder: take, forkId };
   }
@@ -153,8 +174,7 @@ export class Puller {
   async #follow(row: SessionRow, onMessages: (count: number) => void): Promise<boolean> {
     const id = this.#idOf(row);
     if (id === undefined) {
-      const free = this.#store.copies.idFor(row.name, row.origin);
-      if (this.#repositories.database.read(() => isForgottenCopy(this.#repositories, free))) return false;
+      if (this.#repositories.database.read(() => isForgottenCopy(this.#repositories, row))) return false;
     } else if (!this.#isCopy(id)) {
       const { sessionNo, length } = this.#notes(id);
       if (row.sessionNo !== sessionNo) return false; // a push asks the person
@@ -175,20 +195,24 @@ export class Puller {
     const { copies } = this.#store;
     const known = this.#idOf(row);
     let id = known !== undefined && this.#isCopy(known) ? known : undefined;
-    if (id !== undefined && this.#notes(id).sessionNo !== row.sessionNo) {
-      copies.drop([id]); // messages of it were forgotten
-      this.#store.eraseDue();
-      this.#byName = undefined;
-      id = undefined;
+    if (id !== undefined) {
+      const { sessionNo, length } = this.#notes(id);
+      // Messages of it were forgotten, or another hub was asked meanwhile.
+      if (sessionNo !== row.sessionNo || length === undefined) {
+        const { refused } = copies.drop([id]);
+        if (refused[0] !== undefined) throw refused[0].error;
+        this.#byName = undefined;
+        id = undefined;
+      }
     }
-    id ??= copies.idFor(row.name, row.origin);
     const head = headOf(row.head);
+    id ??= copies.idFor(row.name, row.origin);
     copies.putHead(
       id,
       head,
       {
         author: row.pushedBy,
-        project: this.#repositories.database.read(() => projectOnHub(this.#repositories, row.project)) || null,
+        project: this.#projectOf(row),
         parentId: this.#parentOf(row, head),
       },
       {
@@ -212,9 +236,13 @@ export class Puller {
   async #bringUp(id: string, row: SessionRow, take: boolean): Promise<PulledSession | undefined> {
     const pusher = new Pusher(this.#hub, this.#repositories, this.#storeId, this.#signal);
     const path = await pusher.pathOnHub(row);
-    const { count, entryCount, hasMore } = commonPlace(this.#repositories, id, path);
+    const { count, entryCount, hasMore, notes } = commonPlace(this.#repositories, id, path);
     const events = path.from(count, entryCount);
-    if (hasMore) return row.holder === this.#storeId && events.length === 0 ? KNOWN(id) : undefined;
+    if (hasMore) {
+      if (events.length > 0) return undefined;
+      const isHere = row.holder === this.#storeId || (take && (await this.#take(id, row, notes)));
+      return isHere ? KNOWN(id) : undefined;
+    }
     let messageCount = 0;
     const { length = 0 } = this.#notes(id);
     for (let from = 0; from < events.length; from += BATCH_MESSAGES_MAX) {
@@ -226,65 +254,74 @@ export class Puller {
     return { ...KNOWN(id), outcome: messageCount > 0 ? "continued" : "known", messageCount, isHolder };
   }
 
-  /** Makes this store the holder of a session. @returns false if the hub has more of it by now. */
-  async #take(id: string, row: SessionRow): Promise<boolean> {
-    const { left } = this.#notes(id);
-    if (
-      left !== undefined ||
-      this.#repositories.tombstones.forgottenBefore(id, Number.MAX_SAFE_INTEGER) !== undefined
-    ) {
-      throw new StoreError("SESSION_FORGOTTEN", { sessionId: id });
-    }
+  /**
+   * Makes this store the holder of a session.
+   *
+   * @param sent  The end of what the hub has of it; by default all.
+   * @returns false if the hub has more of it by now.
+   */
+  async #take(id: string, row: SessionRow, sent = endOf(this.#repositories, id)): Promise<boolean> {
+    const { left, isStale } = this.#notes(id);
+    const { database, sessions, tombstones } = this.#repositories;
+    // What began here is pushed anew if anything of it was forgotten.
+    const isWhole = database.read(() =>
+      beganHere(this.#repositories, id)
+        ? isStale || left === undefined
+        : left === undefined && tombstones.forgottenBefore(id, Number.MAX_SAFE_INTEGER) === undefined,
+    );
+    if (!isWhole) throw new StoreError("SESSION_FORGOTTEN", { sessionId: id });
     const isTaken = await this.#hub.transaction(async (client) => {
-      const sql = `UPDATE ${this.#hub.schema}.sessions SET holder = $2, pushed_at = clock_timestamp()
+      const sql = `UPDATE ${this.#hub.schema}.sessions SET holder = $2, pushed_at = clock_timestamp(), pushed_by = session_user
         WHERE session_no = $1 AND length = $3 AND holder IN ($4, $2)`;
       return (await client.query(sql, [row.sessionNo, this.#storeId, row.length, row.holder])).rowCount === 1;
     }, this.#signal);
     if (!isTaken) return false;
-    const { database, sessions } = this.#repositories;
     database.write("pull", () => {
       sessions.setAuthor(id, null);
-      const notes = { ...endOf(this.#repositories, id), isCopy: undefined, length: row.length, head: undefined };
-      noteOnHub(this.#repositories, id, notes);
+      const { sessionNo, length } = row;
+      noteOnHub(this.#repositories, id, { ...sent, isCopy: undefined, sessionNo, length, head: undefined });
     });
     return true;
   }
 
-  /** Deletes the copies of sessions that the hub has no longer. @returns their ids. */
-  #drop(numbers: ReadonlySet<number>): string[] {
+  /** Returns the copies with their numbers on the hub. @param numbers  Only those. */
+  #copies(numbers?: ReadonlySet<number>): { id: string; sessionNo: number }[] {
     const notes = this.#repositories.database.read(() => allHubNotes(this.#repositories));
-    const ids = [...notes].flatMap(([id, { isCopy, sessionNo = 0 }]) =>
-      isCopy && numbers.has(sessionNo) && this.#isCopy(id) ? id : [],
-    );
-    if (ids.length === 0) return [];
-    this.#store.copies.drop(ids);
-    this.#store.eraseDue();
-    return ids;
+    return [...notes].flatMap(([id, { isCopy, sessionNo }]) => {
+      const isAsked = isCopy && sessionNo !== undefined && numbers?.has(sessionNo) !== false;
+      return isAsked && this.#isCopy(id) ? { id, sessionNo } : [];
+    });
   }
 
-  /** Asks for the followed sessions with something new, and for the numbers of forgotten ones. */
-  async #news(follows: Follows): Promise<{ rows: SessionRow[]; forgotten: number[]; now: string }> {
-    const { mark, retry, projects, all } = follows;
+  /** Asks how many followed sessions have something new, and for the numbers of copies whose sessions the hub has no longer. */
+  async #news(follows: Follows): Promise<{ sessionCount: number; gone: ReadonlySet<number>; now: string }> {
+    const copied = this.#copies().map(({ sessionNo }) => sessionNo);
     return this.#hub.transaction(async (client) => {
       const { schema } = this.#hub;
-      const since = `coalesce($1::timestamptz - interval '${OVERLAP}', '-infinity')`;
-      const names = projects.map(({ name }) => name);
-      const times = projects.map(({ sinceMs }) => sinceMs);
-      const { rows } = await client.query<SessionRow>(
-        `SELECT ${SESSION_COLUMNS} FROM ${schema}.sessions s
-         WHERE (pushed_at >= ${since} OR session_no = ANY ($6)) AND length > 0 AND holder <> $2 AND ($3::bigint IS NOT NULL AND last_at_ms >= $3
-           OR EXISTS (SELECT FROM unnest($4::text[], $5::bigint[]) AS f(name, since) WHERE f.name = s.project AND last_at_ms >= f.since))
-         ORDER BY session_no`,
-        [mark, this.#storeId, all, names, times, retry],
-      );
-      const gone = await client.query<{ sessionNo: number; now: string }>(
-        `SELECT f.session_no AS "sessionNo" FROM ${schema}.forgotten f WHERE forgotten_at >= ${since}
-           AND NOT EXISTS (SELECT FROM ${schema}.sessions s WHERE s.session_no = f.session_no)`,
-        [mark],
-      );
-      const [time] = (await client.query<{ now: string }>("SELECT now()::text AS now")).rows;
-      return { rows, forgotten: gone.rows.map(({ sessionNo }) => sessionNo), now: time!.now };
+      const sql = `SELECT count(*) AS "sessionCount", now()::text AS now ${FOLLOWED(schema)}`;
+      const { rows } = await client.query<{ sessionCount: number; now: string }>(sql, this.#termsOf(follows, 0));
+      const there = await numbersThere(client, schema, copied);
+      return { ...rows[0]!, gone: new Set(copied.filter((one) => !there.has(one))) };
     }, this.#signal);
+  }
+
+  /** Yields the followed sessions with something new. */
+  async *#followed(follows: Follows): AsyncGenerator<SessionRow> {
+    for (let last = 0; ; ) {
+      const rows = await this.#hub.transaction(async (client) => {
+        const sql = `SELECT ${SESSION_COLUMNS} ${FOLLOWED(this.#hub.schema)} ORDER BY session_no LIMIT ${PAGE}`;
+        return (await client.query<SessionRow>(sql, this.#termsOf(follows, last))).rows;
+      }, this.#signal);
+      yield* rows;
+      if (rows.length < PAGE) return;
+      last = rows.at(-1)!.sessionNo;
+    }
+  }
+
+  #termsOf({ mark, retry, projects, all }: Follows, last: number): unknown[] {
+    const names = projects.map(({ name }) => name);
+    const times = projects.map(({ sinceMs }) => sinceMs);
+    return [mark, this.#storeId, all, names, times, retry, last];
   }
 
   /** @throws {StoreError} `SESSION_NOT_FOUND`, `OPTION_INVALID` if several sessions have the id and the store has none of them. */
@@ -327,6 +364,13 @@ export class Puller {
     return id !== undefined && database.read(() => sessions.byId(id)) !== undefined ? id : undefined;
   }
 
+  /** The project of a session here. Only the user's own folders are projects here. */
+  #projectOf({ project }: SessionRow): string | null {
+    const here = this.#repositories.database.read(() => projectOnHub(this.#repositories, project));
+    const name = here === project ? baseNameOf(project) : here;
+    return name === "" || (here === project && isPath(name)) ? null : name;
+  }
+
   #isCopy(id: string): boolean {
     const { database, sessions } = this.#repositories;
     return database.read(() => sessions.byId(id)?.author ?? null) !== null;
@@ -341,12 +385,10 @@ export class Puller {
   }
 }
 
-const REFUSALS: ReadonlySet<string> = new Set([
-  "ROWS_INVALID",
-  "SESSION_SHARED",
-  "SESSION_FORGOTTEN",
-  "SESSION_CONFLICT",
-]);
+/** True for an error of the hub or of the store, which the next session would meet, too. */
+function isOfAll(error: unknown): boolean {
+  return StoreError.is(error) && /^(HUB|STORE|FORMAT)_/.test(error.code);
+}
 
 const KNOWN = (sessionId: string): PulledSession => {
   return { sessionId, outcome: "known", messageCount: 0, isHolder: true, forkId: null };

@@ -12,22 +12,36 @@ export function schemaOf(team: string): string {
   throw new StoreError("OPTION_INVALID", { option: "team", expected, actual: team });
 }
 
-/** The roles of a team. Writers may also read. @param team  The name of its schema, without the prefix. */
-export function rolesOf(team: string): { read: string; write: string } {
-  return { read: `coppice_read_${team}`, write: `coppice_write_${team}` };
+/** What the roles of a team are called. Writers may also read. @param more  An ending, if other roles have the names. */
+export function rolesOf(team: string, more = ""): Roles {
+  return { read: `coppice_read_${team}${more}`, write: `coppice_write_${team}${more}` };
+}
+
+export interface Roles {
+  read: string;
+  write: string;
 }
 
 /**
- * SQL that makes the schema of a team. Rights are plain grants; the only policy is that nobody deletes what another role began, and it
- * is of no concern to readers. There are no functions and no triggers.
+ * SQL that makes the schema of a team. Rights are plain grants; policies only see to it that nobody deletes what another role began, or
+ * pushes in another's name. They are of no concern to readers. There are no functions and no triggers.
  *
  * @param names  The schema and the roles, as identifiers.
+ * @param roles  The roles, as literals.
  */
-export function tablesOf({ schema, read, write }: Record<"schema" | "read" | "write", string>): string {
+export function tablesOf({ schema, read, write }: Roles & { schema: string }, roles: Roles): string {
   return `
 CREATE SCHEMA ${schema};
-CREATE TABLE ${schema}.hub (version integer NOT NULL, has_words boolean NOT NULL DEFAULT false);
-INSERT INTO ${schema}.hub VALUES (${VERSION});
+CREATE TABLE ${schema}.hub (
+  version integer NOT NULL,
+  -- By what a store knows that the numbers which it has noted are those of these tables.
+  id uuid NOT NULL DEFAULT gen_random_uuid(),
+  -- Roles belong to the server, and a team of another database may have the plain names.
+  reader text NOT NULL,
+  writer text NOT NULL,
+  has_words boolean NOT NULL DEFAULT false
+);
+INSERT INTO ${schema}.hub (version, reader, writer) VALUES (${VERSION}, ${roles.read}, ${roles.write});
 
 -- A session. Whoever forgets messages of it deletes it and inserts it again without them.
 CREATE TABLE ${schema}.sessions (
@@ -41,7 +55,7 @@ CREATE TABLE ${schema}.sessions (
   project text NOT NULL,
   title text,
   -- Title, settings and items: what is overwritten. JSON is in bytes, because jsonb orders keys and text refuses U+0000.
-  head bytea NOT NULL,
+  head bytea NOT NULL DEFAULT '',
   -- How many events its log has, and how many messages its path.
   length bigint NOT NULL DEFAULT 0,
   message_count bigint NOT NULL DEFAULT 0,
@@ -62,24 +76,16 @@ CREATE TABLE ${schema}.log (
 );
 ALTER TABLE ${schema}.log ALTER COLUMN body SET STORAGE EXTERNAL;
 
--- The numbers of sessions that were deleted, so that copies of them go.
-CREATE TABLE ${schema}.forgotten (
-  session_no bigint PRIMARY KEY,
-  forgotten_at timestamptz NOT NULL DEFAULT clock_timestamp()
-);
-CREATE INDEX forgotten_by_time ON ${schema}.forgotten (forgotten_at);
-
 ALTER TABLE ${schema}.sessions ENABLE ROW LEVEL SECURITY;
 CREATE POLICY readable ON ${schema}.sessions FOR SELECT USING (true);
 CREATE POLICY writable ON ${schema}.sessions FOR INSERT WITH CHECK (true);
-CREATE POLICY changeable ON ${schema}.sessions FOR UPDATE USING (true);
+CREATE POLICY changeable ON ${schema}.sessions FOR UPDATE USING (true) WITH CHECK (pushed_by = session_user);
 CREATE POLICY deletable ON ${schema}.sessions FOR DELETE USING (began_by = session_user);
 
 GRANT USAGE ON SCHEMA ${schema} TO ${read}, ${write};
 GRANT SELECT ON ALL TABLES IN SCHEMA ${schema} TO ${read}, ${write};
-GRANT INSERT (origin, session_id, holder, project, title, head), DELETE ON ${schema}.sessions TO ${write};
+GRANT INSERT (origin, session_id, holder, project), DELETE ON ${schema}.sessions TO ${write};
 GRANT UPDATE (holder, project, title, head, length, message_count, last_at_ms, pushed_at, pushed_by) ON ${schema}.sessions TO ${write};
 GRANT INSERT ON ${schema}.log TO ${write};
-GRANT INSERT (session_no) ON ${schema}.forgotten TO ${write};
 `;
 }

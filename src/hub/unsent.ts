@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { digestOf } from "../core/digest.ts";
 import type { Message } from "../core/message.ts";
+import { isPath } from "../core/project.ts";
 import type { SessionEvent, SessionHead } from "../session/moving/copies.ts";
 import { type HubNotes, hubNotesOf, type Repositories } from "../store/index.ts";
 import { encodeBody } from "./log.ts";
@@ -20,9 +21,10 @@ export interface Unsent {
   isLast: boolean;
 }
 
-/** A place in a session: the seq of the next message, and the newest entry before it. */
+/** A place in a session: the seq of the next message, and the last message and the newest entry before it. */
 export interface Place {
   seq: number;
+  lastId: number;
   entryId: number;
 }
 
@@ -34,34 +36,40 @@ export function placeSent(repositories: Repositories, sessionId: string): Place 
   const { database, messages } = repositories;
   return database.read(() => {
     const { lastId = 0, entryId = 0, isStale } = hubNotesOf(repositories, sessionId);
-    if (lastId === 0) return { seq: 0, entryId: isStale ? 0 : entryId };
+    if (lastId === 0) return { seq: 0, lastId, entryId: isStale ? 0 : entryId };
     const seq = messages.byId(lastId)?.seq;
     // The ids of a path rise, so everything before this message is what it was.
     const isThere = seq !== undefined && messages.range(sessionId, seq, seq)[0]?.id === lastId;
-    return isThere && !isStale ? { seq: seq + 1, entryId } : undefined;
+    return isThere && !isStale ? { seq: seq + 1, lastId, entryId } : undefined;
   });
 }
 
 /** Reads the next events after a place, from one snapshot. It costs what they are, whatever the session's length. */
-export function unsentFrom(repositories: Repositories, sessionId: string, { seq, entryId }: Place): Unsent {
+export function unsentFrom(repositories: Repositories, sessionId: string, { seq, ...end }: Place): Unsent {
   const { database, messages, entries } = repositories;
   return database.read(() => {
     const events: SessionEvent[] = [];
-    const notes = { lastId: hubNotesOf(repositories, sessionId).lastId ?? 0, entryId };
-    const waiting = entries.after(sessionId, entryId, BATCH.events);
+    const notes = { ...end };
+    const waiting = entries.after(sessionId, end.entryId, BATCH.events);
     const areAll = waiting.length < BATCH.events;
     let [chars, messageCount, next] = [0, 0, 0];
     let lastAtMs: number | undefined;
     let isEnd = false;
+    const isFull = (): boolean => events.length >= BATCH.events || chars >= BATCH.chars;
+    const addEntries = (until: number): void => {
+      for (; next < waiting.length && waiting[next]!.beforeSeq <= until && !isFull(); next += 1) {
+        const event = entryEvent(waiting[next]!);
+        events.push(event);
+        notes.entryId = waiting[next]!.position;
+        chars += JSON.stringify(event).length;
+      }
+    };
     for (let first = seq; !isEnd; ) {
       const page = messages.range(sessionId, first, Number.MAX_SAFE_INTEGER, PAGE);
       for (const message of page) {
-        for (; next < waiting.length && waiting[next]!.beforeSeq <= message.seq; next += 1) {
-          events.push(entryEvent(waiting[next]!));
-          notes.entryId = waiting[next]!.position;
-        }
-        const isFull = events.length >= BATCH.events || chars >= BATCH.chars || (!areAll && next === waiting.length);
-        if (isFull) return { events, messageCount, lastAtMs, notes, isLast: false };
+        addEntries(message.seq);
+        const isEnough = isFull() || (!areAll && next === waiting.length);
+        if (isEnough) return { events, messageCount, lastAtMs, notes, isLast: false };
         events.push({ message: messageEvent(message) });
         notes.lastId = message.id;
         messageCount += 1;
@@ -71,16 +79,13 @@ export function unsentFrom(repositories: Repositories, sessionId: string, { seq,
       isEnd = page.length < PAGE;
       first = (page.at(-1)?.seq ?? 0) + 1;
     }
-    for (; next < waiting.length; next += 1) {
-      events.push(entryEvent(waiting[next]!));
-      notes.entryId = waiting[next]!.position;
-    }
-    return { events, messageCount, lastAtMs, notes, isLast: areAll };
+    addEntries(Number.MAX_SAFE_INTEGER);
+    return { events, messageCount, lastAtMs, notes, isLast: areAll && next === waiting.length };
   });
 }
 
-function lengthOf({ parts }: Message): number {
-  let length = 0;
+function lengthOf({ parts, metadata }: Message): number {
+  let length = metadata === undefined ? 0 : JSON.stringify(metadata).length;
   for (const part of parts) {
     if (part.type === "text" || part.type === "reasoning") length += part.text.length;
     else length += JSON.stringify(part).length;
@@ -118,8 +123,16 @@ export function headIn(repositories: Repositories, sessionId: string): { head: S
     });
     const parent =
       parentSessionId === null ? null : (hubNotesOf(repositories, parentSessionId).name ?? parentSessionId);
-    const head = { title, settings, metadata, source, parent, forkSeq, createdAtMs, items: own };
+    const head = { title, settings, metadata: withoutFolders(metadata), source, parent, forkSeq, createdAtMs, items: own };
     return { head, digest: hash("sha256", JSON.stringify(head)).slice(0, 32) };
+  });
+}
+
+/** Leaves out folders of this machine, such as where an agent worked. */
+function withoutFolders(metadata: SessionHead["metadata"]): SessionHead["metadata"] {
+  return JSON.parse(JSON.stringify(metadata), (_, value: unknown) => {
+    if (typeof value === "string" && isPath(value)) return undefined;
+    return Array.isArray(value) ? value.filter(() => true) : value; // what was left out is a hole
   });
 }
 

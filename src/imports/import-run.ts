@@ -376,7 +376,7 @@ export class ImportRun {
     open.isForgotten =
       this.#store.intake.isForgotten(origin) || this.#store.intake.isForgottenCopy(origin, opening, isWhole);
     if (open.isForgotten) return false;
-    open.session = this.#openSession(origin, report);
+    open.session = this.#openOwn(origin, report);
     open.isRefused = open.session === undefined;
     if (open.session === undefined) return false;
     this.#joinFamily(origin, report.path);
@@ -420,7 +420,7 @@ export class ImportRun {
       const isKnown = this.#store.intake.has(origin);
       if (!isKnown && !isApart) break;
       open.isForgotten = this.#store.intake.isForgotten(origin);
-      const session = open.isForgotten ? undefined : this.#openSession(origin, report);
+      const session = open.isForgotten ? undefined : this.#openOwn(origin, report);
       if (session === undefined) return false;
       if (!isKnown) {
         session.append(open.session.messages({ seqTo: after.seq }).map(inputOf));
@@ -496,7 +496,19 @@ export class ImportRun {
     return project === undefined ? undefined : cleanName(baseNameOf(project));
   }
 
-  /** @returns undefined, with a warning, if the store cannot hold a session of that name. */
+  /** @returns undefined, with a warning, if the store cannot hold a session of that name, or has a copy of it that is only read. */
+  #openOwn(session: ImportedSession, report: FileReport): OpenedSession | undefined {
+    const opened = this.#openSession(session, report);
+    try {
+      opened?.assertOwn();
+      return opened;
+    } catch (error) {
+      if (!StoreError.is(error, "SESSION_COPIED")) throw error;
+      report.warnings.push({ line: null, reason: error.message });
+      return undefined;
+    }
+  }
+
   #openSession(session: ImportedSession, report: FileReport): OpenedSession | undefined {
     const { folder: _folder, project: _project, unlessFrom: _unless, title, ...origin } = session;
     const names = title === undefined ? {} : { title: titleOf(title) };

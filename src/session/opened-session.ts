@@ -126,14 +126,14 @@ export class OpenedSession implements Session {
     this.id = id;
     this.#contexts = new Contexts(ports, id, { current: () => this.#current(), reload: () => this.#reload() });
     this.#resolver = new Resolver(ports, id, this.#contexts);
-    this.entries = new SessionEntries(ports, id, () => this.#assertOwn());
+    this.entries = new SessionEntries(ports, id, () => this.assertOwn());
   }
 
   append(messages: readonly MessageInput[], options?: AppendOptions): AppendResult[];
   append(message: MessageInput, options?: AppendOptions): AppendResult;
   append(given: MessageInput | readonly MessageInput[], options?: AppendOptions): AppendResult | AppendResult[] {
     const { seq } = options ?? {};
-    this.#assertOwn();
+    this.assertOwn();
     if (seq !== undefined) wholeNumber("seq", seq, 0, Number.MAX_SAFE_INTEGER);
     const isList = Array.isArray(given);
     const rows = parseMessages(isList ? given : [given]).map((message) => prepareMessage(message, this.#ports));
@@ -312,8 +312,8 @@ export class OpenedSession implements Session {
     }
   }
 
-  /** @throws {StoreError} `SESSION_COPIED`. */
-  #assertOwn(): void {
+  /** Internal. @throws {StoreError} `SESSION_COPIED`. */
+  assertOwn(): void {
     if (this.#isOwn) return;
     const { database, sessions } = this.#ports.repositories;
     const row = database.read(() => sessions.byId(this.id));
@@ -324,7 +324,7 @@ export class OpenedSession implements Session {
 
   update(changes: SessionChanges): void {
     const { title, addTags, removeTags } = parseOptions("update", SESSION_CHANGES(), changes);
-    this.#assertOwn();
+    this.assertOwn();
     const { repositories, clock, changes: changed } = this.#ports;
     repositories.database.write("update", () => {
       if (title !== undefined) repositories.sessions.rename(this.id, title);
@@ -347,7 +347,7 @@ export class OpenedSession implements Session {
   }
 
   undo(): UndoResult {
-    this.#assertOwn();
+    this.assertOwn();
     const { repositories, placing, clock } = this.#ports;
     const terms = this.#branchTerms();
     return this.#goBack(() => undo(repositories, this.id, { embedder: placing, clock, terms }));
@@ -395,7 +395,7 @@ export class OpenedSession implements Session {
 
   rewind(options: RewindOptions): RewindResult {
     const to = targetOf("rewind", parseOptions("rewind", REWIND_OPTIONS(), options));
-    this.#assertOwn();
+    this.assertOwn();
     return this.#rewound(to);
   }
 
@@ -412,7 +412,7 @@ export class OpenedSession implements Session {
 
   pin(messageId: number, options: { pinned?: boolean } = {}): void {
     wholeNumber("messageId", messageId, 1, Number.MAX_SAFE_INTEGER);
-    this.#assertOwn();
+    this.assertOwn();
     const { pinned } = parseOptions("pin", PIN_OPTIONS(), options);
     pinStep(this.#ports.repositories, this.id, messageId, pinned);
     this.#ports.changes.count += 1;

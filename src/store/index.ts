@@ -10,7 +10,9 @@ export {
   type HubNotes,
   hubNotesOf,
   isForgottenCopy,
+  noteHub,
   noteOnHub,
+  notePushed,
   takeForgottenCopy,
   undecidedSessions,
 } from "./changes/hub-notes.ts";

@@ -56,7 +56,7 @@ test("a role that is granted reading may write no longer", async () => {
     await grantTeam(hub, role, "demoted", "read");
     expect(await isWriter()).toBe(false);
     const reader = await openedConnection(asRole(url, role));
-    const insert = "INSERT INTO coppice_demoted.forgotten (session_no) VALUES (1)";
+    const insert = "INSERT INTO coppice_demoted.log (session_no, n, body) VALUES (1, 0, '')";
     await expect(reader.transaction((client) => client.query(insert))).rejects.toMatchObject({ code: "HUB_REFUSED" });
     await run(url, `GRANT coppice_write_demoted TO ${other}; GRANT ${other} TO ${role}`);
     await expect(grantTeam(hub, role, "demoted", "read")).rejects.toMatchObject({ code: "HUB_REFUSED" });

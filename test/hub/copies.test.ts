@@ -1,5 +1,8 @@
+import { writeFileSync } from "node:fs";
 import { expect, onTestFinished } from "vitest";
 import { follow, type Hub, unfollow } from "../../src/hub/index.ts";
+import { importFiles } from "../../src/imports/import-files.ts";
+import { importRows } from "../../src/imports/import-rows.ts";
 import type { Store } from "../../src/index.ts";
 import {
   copiedStore,
@@ -12,7 +15,7 @@ import {
   talkOf,
   test,
 } from "../support/hub.ts";
-import { temporaryStore } from "../support/temporary-store.ts";
+import { temporaryPath, temporaryStore } from "../support/temporary-store.ts";
 
 const WEB = { projects: ["web"] };
 
@@ -217,7 +220,7 @@ test("only who began a session deletes it, whoever has taken it", async () => {
   other.forget("one", { messageIds: [other.resume("one").messages()[1]!.id] });
   await expect(theirs.push(other, { sessions: ["one"] })).rejects.toMatchObject({ code: "HUB_REFUSED" });
   other.forget("one");
-  expect(await theirs.push(other, WEB)).toMatchObject({ forgottenCount: 0 });
+  expect(await theirs.push(other, WEB)).toMatchObject({ forgottenCount: 0, refusedCount: 1 });
   expect(await hub.sessions()).toHaveLength(1);
 });
 
@@ -324,4 +327,28 @@ test("a fork goes as a session of its own", async () => {
   follow(away, "web");
   await hub.sync(away);
   for (const id of ["one", "fork"]) expect(saidIn(away, id)).toEqual(saidIn(home, id));
+});
+
+test("an import leaves a copy alone, and rows of a copy are nobody's", async () => {
+  const { hub, home, away } = await hubWithStores();
+  const transcript = temporaryPath();
+  const write = (count: number): void => {
+    const lines = talkOf(count).map((message, index) => JSON.stringify({ session: "s", id: `m${index}`, ...message }));
+    writeFileSync(transcript, `${lines.join("\n")}\n`);
+  };
+  write(3);
+  await importFiles(home, [transcript], { project: "web" });
+  const [{ id }] = home.sessions() as [{ id: string }];
+  await hub.push(home, WEB);
+  await hub.pull(away, id);
+  write(5);
+  const { files } = await importFiles(away, [transcript], { project: "web" });
+  expect(files[0]!.warnings).toMatchObject([{ reason: expect.stringContaining("is a copy") }]);
+  expect(away.resume(id).messages()).toHaveLength(3);
+  const rows = temporaryPath();
+  writeFileSync(rows, [...away.export({ rows: true, sessions: [id] })].map((line) => `${line}\n`).join(""));
+  const fresh = temporaryStore();
+  importRows(fresh, rows);
+  fresh.resume(id).append({ role: "user", content: "more" });
+  expect(fresh.resume(id).messages()).toHaveLength(4);
 });

@@ -1,6 +1,8 @@
 import { deflateRawSync } from "node:zlib";
 import { expect } from "vitest";
 import { follow } from "../../src/hub/index.ts";
+import { headOf } from "../../src/hub/log.ts";
+import { internalsOf } from "../../src/session/opened-store.ts";
 import { hubWithStores, run, talkOf, test } from "../support/hub.ts";
 
 const bodyOf = (value: unknown): Buffer => Buffer.concat([Buffer.of(1), deflateRawSync(JSON.stringify(value))]);
@@ -14,6 +16,9 @@ test.each<[string, Buffer]>([
   ["no list", bodyOf({ message: {} })],
   ["an unknown event", bodyOf([{ dropped: 1 }])],
   ["a rewind to nowhere", bodyOf([{ keep: -1 }])],
+  ["no message", bodyOf([{ message: null, entry: { createdAtMs: 1, value: 1 } }])],
+  ["a message without parts", bodyOf([said({ role: "user" })])],
+  ["an entry without a value", bodyOf([{ entry: { createdAtMs: 1 } }])],
   ["a message without a role", bodyOf([said({ parts: [] })])],
   ["a message of a wrong role", bodyOf([said({ role: "root", parts: [] })])],
   [
@@ -53,4 +58,61 @@ test("a head that is no head is named, and a row of the log that is missing, too
   follow(away, null);
   const { refused } = await hub.sync(away);
   expect(refused.map(({ sessionId }) => sessionId).sort()).toEqual(["bad", "gap"]);
+});
+
+const HEAD = {
+  ...{ title: null, settings: {}, metadata: null, source: null, parent: null, forkSeq: null, createdAtMs: 1 },
+  items: [],
+};
+const ITEM = { namespace: ["app"], key: "k", value: 1, createdAtMs: 1, updatedAtMs: 1 };
+
+test.each<[string, object]>([
+  ["title", { title: {} }],
+  ["items.0.namespace", { items: [{}] }],
+  ["items.0.key", { items: [{ ...ITEM, key: 1 }] }],
+  ["metadata", { metadata: 1 }],
+  ["createdAtMs", { createdAtMs: 1e300 }],
+  ["forkSeq", { forkSeq: "0" }],
+])("a head with a wrong %s is refused", (field, change) => {
+  expect(() => headOf(bodyOf({ ...HEAD, ...change }))).toThrow(field);
+  expect(headOf(bodyOf({ ...HEAD, items: [ITEM] }))).toMatchObject({ items: [ITEM] });
+});
+
+test("settings that this version does not know are left out, and those that it knows are kept", async () => {
+  const { url, hub, home, away } = await hubWithStores();
+  home.session("one", { project: "web" }).append(talkOf(3));
+  await hub.push(home, { projects: ["web"] });
+  const settings = { overlap: 3, strategyOfTomorrow: "x", evictBatch: "many" };
+  await run(url, "UPDATE coppice_test.sessions SET head = $1", [bodyOf({ ...HEAD, settings })]);
+  follow(away, "web");
+  expect((await hub.sync(away)).refused).toEqual([]);
+  expect(internalsOf(away).repositories.sessions.byId("one")?.settings).toMatchObject({ overlap: 3 });
+});
+
+test("items of a copy say nothing of other sessions", async () => {
+  const { url, hub, home, away } = await hubWithStores();
+  home.session("plan", { project: "web" }).append(talkOf(3));
+  home.resume("plan").update({ addTags: ["hot"] });
+  away.session("plan").append(talkOf(1, "mine"));
+  await hub.push(home, { projects: ["web"] });
+  follow(away, "web");
+  await hub.sync(away);
+  const copy = away.sessions().find(({ id }) => id !== "plan")!.id;
+  expect(away.sessions({ tag: "hot" }).map(({ id }) => id)).toEqual([copy]);
+  const items = ["mine", "plan"].map((key) => ({ ...ITEM, namespace: ["coppice", "tags", "hidden"], key }));
+  items.push({ ...ITEM, namespace: ["coppice", "other"], key: "plan" });
+  away.session("mine").append(talkOf(1, "mine"));
+  await run(url, "UPDATE coppice_test.sessions SET head = $1, pushed_at = clock_timestamp()", [bodyOf({ ...HEAD, items })]);
+  await hub.sync(away);
+  expect(away.items.list(["coppice"]).map(({ key }) => key)).toEqual([copy]);
+});
+
+test("folders cross in neither direction", async () => {
+  const { url, hub, home, away } = await hubWithStores();
+  home.session("one", { project: "web" }).append(talkOf(3));
+  await hub.push(home, { projects: ["web"] });
+  await run(url, "UPDATE coppice_test.sessions SET project = '/etc/secrets/shop'");
+  follow(away, null);
+  await hub.sync(away);
+  expect(away.resume("one").project).toBe("shop");
 });

@@ -61,3 +61,16 @@ test("a pulled session is of the project that is shared under its name, else of 
   expect(await hub.pull(colleague, "work")).toMatchObject({ outcome: "known" });
   expect(colleague.resume("work").project).toBe("/there/shop");
 });
+
+test("folders in the metadata of a session stay here", async () => {
+  const { url, hub, home } = await hubWithStores();
+  const metadata = { cwd: "/home/ada/shop", more: { folders: ["C:\\work", "beside"] }, version: "1" };
+  const session = internalsOf(home).intake.session(
+    { source: "droid", externalId: "one", metadata },
+    { project: "web" },
+  );
+  session.append({ role: "user", content: "said there" });
+  await hub.push(home, { projects: ["web"] });
+  const [row] = await run<{ head: Buffer }>(url, "SELECT head FROM coppice_test.sessions");
+  expect(headOf(row!.head).metadata).toEqual({ more: { folders: ["beside"] }, version: "1" });
+});

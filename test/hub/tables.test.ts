@@ -19,11 +19,9 @@ const ROWS: Record<string, Record<string, string>> = {
       session_id: "'s'",
       holder: "gen_random_uuid()",
       project: "'web'",
-      head: "'\\x01'",
     },
   },
   log: { session_no: "1", n: "0", body: "'\\x01'" },
-  forgotten: { session_no: "9" },
   words: { session_no: "1", n: "0", words: "to_tsvector('harbor')" },
 };
 const TABLES = Object.keys(ROWS);
@@ -102,7 +100,6 @@ describe("a team's rows", () => {
       `UPDATE ${SCHEMA}.log SET body = '\\x02'`,
       `DELETE FROM ${SCHEMA}.log`,
       `DELETE FROM ${SCHEMA}.words`,
-      `DELETE FROM ${SCHEMA}.forgotten`,
       `UPDATE ${SCHEMA}.sessions SET began_by = 'x'`,
       `UPDATE ${SCHEMA}.sessions SET session_no = DEFAULT`,
       `UPDATE ${SCHEMA}.hub SET version = 9`,
@@ -110,6 +107,9 @@ describe("a team's rows", () => {
     ]) {
       await expect(writer.query(change), change).rejects.toThrow(/permission denied/);
     }
+    await writer.query(`UPDATE ${SCHEMA}.sessions SET title = 'mine'`);
+    const inHisName = `UPDATE ${SCHEMA}.sessions SET title = 'his', pushed_by = 'ada'`;
+    await expect(writer.query(inHisName)).rejects.toThrow(/row-level security/);
     const forged = { ...ROWS.sessions!, session_id: "'t'", began_by: "'ada'" };
     await expect(writer.query(insertOf("sessions", forged))).rejects.toThrow(/permission denied/);
   });

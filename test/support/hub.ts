@@ -32,8 +32,10 @@ export function emptyDatabase(): Promise<string> {
 }
 
 /** A database with the tables of the team "test". */
-export function hubDatabase(): Promise<string> {
-  return newDatabase(server?.template ?? "");
+export async function hubDatabase(): Promise<string> {
+  const url = await newDatabase(server?.template ?? "");
+  if (url !== "") await run(url, "UPDATE coppice_test.hub SET id = gen_random_uuid()"); // it is another hub than its template
+  return url;
 }
 
 /**

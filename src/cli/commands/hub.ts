@@ -77,7 +77,7 @@ export const hubCommand: Command = {
   usage: "hub",
   summary: "Share sessions with a team, through a Postgres database; or set one up.",
   details:
-    "Without a command, it shows the hub of this store, what it follows there, and sessions that began here and that the hub has " +
+    "Without a command, it shows the hub of this store, what it follows there, and sessions of this store that the hub has " +
     "forgotten: see `coppice hub push`. With --json: {url, projects, team, follows, forgotten}.",
   subcommands: [
     ...[addCommand, removeCommand, pushCommand, pullCommand, followCommand, unfollowCommand, syncCommand],

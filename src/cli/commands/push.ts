@@ -12,16 +12,16 @@ export const pushCommand: Command<{ dryRun?: true; fork?: true; forgotten?: Push
   summary: "Send what the hub lacks of this store's sessions.",
   details:
     "Without sessions, it sends those of the projects that `coppice hub add` named. It can be stopped at any time and run again. " +
-    "Sessions that began here are kept if the hub has forgotten them, or messages of them. They are named each time and not sent, until " +
+    "Sessions that began here, or were taken, are kept if the hub has forgotten them, or messages of them. They are named each time and not sent, until " +
     "--forgotten says what becomes of them.\n" +
-    "With --json: {sessionCount, messageCount, forgottenCount, gone, kept, moved, forked, behind, diverged}; with --dry-run {sessions}.",
+    "With --json: {sessionCount, messageCount, forgottenCount, refusedCount, gone, kept, moved, forked, behind, diverged}; with --dry-run {sessions}.",
   argument: "sessions, also of other projects",
   options: [
     new Option("--dry-run", "only list what may be sent"),
     new Option("--fork", "send what has gone on both here and elsewhere as a session of its own"),
     new Option(
       "--forgotten <what>",
-      "what becomes of sessions that began here and that the hub has forgotten: keep them here and name them no more, forget them here, too, or send them again",
+      "what becomes of sessions that began here, or were taken, and that the hub has forgotten: keep them here and name them no more, forget them here, too, or send them again",
     ).choices(["keep", "forget", "send"]),
   ],
   examples: ["", "--dry-run", "support-42", "support-42 --forgotten send"],

@@ -3,7 +3,8 @@ import { StoreError } from "../../core/errors.ts";
 import type { JsonValue, Message } from "../../core/message.ts";
 import { parseMessage } from "../../core/message.ts";
 import type { SessionSettings } from "../../core/options.ts";
-import { sessionSettings } from "../../core/settings.ts";
+import { knownSettings } from "../../core/settings.ts";
+import { TAGS } from "../../core/tags.ts";
 import { prepareMessage } from "../../ingest/prepare.ts";
 import {
   createSession,
@@ -70,16 +71,19 @@ export class Copies {
         createSession(repositories, {
           ...{ id, title, metadata, source, forkSeq, createdAtMs },
           ...{ author: copy.author, project: copy.project, parentSessionId: copy.parentId },
-          settings: sessionSettings(head.settings),
+          settings: knownSettings(head.settings),
         });
       } else {
         if (head.title !== null && head.title !== known.title) sessions.rename(id, head.title);
         sessions.setAuthor(id, copy.author);
-        sessions.setSettings(id, sessionSettings(head.settings));
+        sessions.setSettings(id, knownSettings(head.settings));
         sessions.complete(id, null, copy.project, copy.parentId ?? null);
         factRows.deleteItemsOf(id);
       }
-      for (const { namespace, key, value, bytes, createdAtMs, updatedAtMs } of head.items) {
+      for (const { namespace, key: given, value, bytes, createdAtMs, updatedAtMs } of head.items) {
+        const isTag = TAGS.every((word, index) => namespace[index] === word) && given === (notes.name ?? id);
+        if (namespace[0] === TAGS[0] && !isTag) continue; // it would say something of another session
+        const key = isTag ? id : given;
         const row = { namespace: JSON.stringify(namespace), key, sessionId: id, writtenAtMs: updatedAtMs };
         const stored = bytes === undefined ? (value as JsonValue) : new Uint8Array(Buffer.from(bytes, "base64"));
         if (!items.has(row.namespace, key)) items.put({ ...row, ...encodeValue(stored) }, createdAtMs);
@@ -146,14 +150,26 @@ export class Copies {
     }
   }
 
-  /** Deletes copies, and their bytes. */
-  drop(ids: readonly string[]): void {
-    const { repositories } = this.#ports;
-    for (const id of ids) {
-      dropCopy(repositories, id);
-      this.#sessionOf(id).release();
+  /**
+   * Deletes copies. `eraseDue` removes their bytes.
+   *
+   * @returns their ids; and those that stay, because forks in the store share their messages.
+   */
+  drop(ids: readonly string[]): { dropped: string[]; refused: { sessionId: string; error: StoreError }[] } {
+    const dropped: string[] = [];
+    const refused: { sessionId: string; error: StoreError }[] = [];
+    for (const sessionId of ids) {
+      try {
+        dropCopy(this.#ports.repositories, sessionId);
+        this.#sessionOf(sessionId).release();
+        dropped.push(sessionId);
+      } catch (error) {
+        if (!StoreError.is(error, "SESSION_SHARED")) throw error;
+        refused.push({ sessionId, error });
+      }
     }
     this.#ports.changes.count += 1;
+    return { dropped, refused };
   }
 
   /** Returns a free id for a copy, which is that of the session if no other has it. */

@@ -14,7 +14,7 @@ import type { HeldText } from "../facts/traces.ts";
 import { isCode } from "../file/connect.ts";
 import type { Repositories } from "../repositories.ts";
 import { derivedOf } from "./derive.ts";
-import { dropHubNotes, hubNotesOf, noteForgotten, noteForgottenMessages } from "./hub-notes.ts";
+import { dropHubNotes, isCopied, noteForgotten, noteForgottenMessages } from "./hub-notes.ts";
 import { type ForgetTarget, idsHeldBy, type RelatedSession } from "./related.ts";
 import { dissolveSubjects, rebuildSession } from "./write.ts";
 
@@ -91,7 +91,7 @@ export function forget(repositories: Repositories, targets: readonly ForgetTarge
 }
 
 function forgetOne(repositories: Repositories, { sessionId, messageIds }: ForgetTarget, terms: ForgetTerms): Forgotten {
-  const isCopy = hubNotesOf(repositories, sessionId).isCopy === true;
+  const isCopy = isCopied(repositories, sessionId);
   return messageIds === undefined
     ? { ...forgetSession(repositories, sessionId, terms), sessionCount: 1, isCopy }
     : { ...forgetMessages(repositories, sessionId, messageIds, terms), sessionCount: 0, isCopy };

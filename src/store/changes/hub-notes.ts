@@ -1,4 +1,5 @@
 import type { Repositories } from "../repositories.ts";
+import { storeIdOf } from "./id-blocks.ts";
 
 // What a store notes about sessions that are also on a hub.
 
@@ -27,8 +28,12 @@ export interface HubNotes {
   isStale?: true;
   /** The places of messages that are left out of a copy, because they were forgotten here in another session. */
   left?: number[];
+  /** What was noted of it on other hubs, by their ids. */
+  elsewhere?: Record<string, Pick<HubNotes, "sessionNo" | "isStale" | "forgotten">>;
 }
 
+/** The id of the hub that the notes are about. Each hub counts its sessions from 1. */
+const HUB = "hubId";
 const FORGOTTEN = "hubForgotten";
 const FORGOTTEN_COPIES = "hubForgottenCopies";
 
@@ -68,35 +73,100 @@ export function noteOnHub(
   settings.set(nameOf(sessionId), { ...hubNotesOf({ settings }, sessionId), ...changes });
 }
 
+/**
+ * Makes the notes be about a hub. What another hub has says nothing of this one, so its numbers are put aside until it is the hub again.
+ * Copies that came from there are kept, and made again if this hub has their sessions. Call it inside a transaction.
+ *
+ * @returns false if they are about this hub already.
+ */
+export function noteHub(repositories: Pick<Repositories, "settings" | "sessions">, hub: string): boolean {
+  const { settings } = repositories;
+  const former = settings.get(HUB) as string | undefined;
+  if (former === hub) return false;
+  for (const [id, { sessionNo, isStale, forgotten, elsewhere }] of allHubNotes(repositories)) {
+    const { [hub]: known, ...others } = elsewhere ?? {};
+    if (former !== undefined && sessionNo !== undefined) {
+      others[former] = { sessionNo, ...(isStale && { isStale }), ...(forgotten && { forgotten }) };
+    }
+    const nothing = { length: undefined, lastId: undefined, entryId: undefined, head: undefined, left: undefined };
+    noteOnHub(repositories, id, {
+      ...nothing,
+      ...{ sessionNo: known?.sessionNo, isStale: known?.isStale, forgotten: known?.forgotten },
+      isCopy: isRead(repositories, id) || undefined,
+      elsewhere: Object.keys(others).length > 0 ? others : undefined,
+    });
+  }
+  settings.set(HUB, hub);
+  return true;
+}
+
+/** True if a session is only read here, or another store goes on with what did not begin here. To forget it is then no concern of others. */
+export function isCopied(repositories: Pick<Repositories, "settings" | "sessions">, sessionId: string): boolean {
+  const { isCopy } = hubNotesOf(repositories, sessionId);
+  return isCopy === true && (isRead(repositories, sessionId) || !beganHere(repositories, sessionId));
+}
+
+/** True if a session is only read here. */
+function isRead({ sessions }: Pick<Repositories, "sessions">, sessionId: string): boolean {
+  return (sessions.unchecked(sessionId)?.author ?? null) !== null;
+}
+
 /** Returns the numbers that forgotten sessions had on the hub, which the next push deletes there. */
 export function forgottenNumbers({ settings }: Pick<Repositories, "settings">): number[] {
-  return (settings.get(FORGOTTEN) as number[] | undefined) ?? [];
+  return numbersByHub({ settings })[settings.get(HUB) as string] ?? [];
 }
 
 /** Notes that the hub has forgotten these, too. */
 export function forgottenEverywhere(repositories: Repositories, numbers: readonly number[]): void {
   const { database, settings } = repositories;
-  database.write("push", () =>
-    settings.set(
-      FORGOTTEN,
-      forgottenNumbers(repositories).filter((one) => !numbers.includes(one)),
-    ),
-  );
+  database.write("push", () => {
+    const left = forgottenNumbers(repositories).filter((one) => !numbers.includes(one));
+    settings.set(FORGOTTEN, { ...numbersByHub(repositories), [settings.get(HUB) as string]: left });
+  });
+}
+
+/** Notes what a push has sent. If the session was forgotten meanwhile, the next push deletes that. Call it inside a transaction. */
+export function notePushed(repositories: Repositories, sessionId: string, changes: HubNoteChanges): void {
+  if (repositories.sessions.unchecked(sessionId) !== undefined) noteOnHub(repositories, sessionId, changes);
+  else if (changes.sessionNo !== undefined) addForgotten(repositories, { sessionNo: changes.sessionNo });
 }
 
 /** Notes that a session was forgotten. Others lose it with the next push, unless it was a copy. Call it after writing its tombstones. */
 export function noteForgotten(repositories: Repositories, sessionId: string): void {
   const { settings } = repositories;
-  const { isCopy, sessionNo } = hubNotesOf(repositories, sessionId);
+  const notes = hubNotesOf(repositories, sessionId);
+  if (isCopied(repositories, sessionId)) {
+    const { origin = storeIdOf(repositories) ?? "", name = sessionId } = notes;
+    settings.set(FORGOTTEN_COPIES, [...forgottenCopies(repositories), digestOf(repositories, { origin, name })]);
+  } else addForgotten(repositories, notes);
   settings.delete(nameOf(sessionId));
-  if (isCopy) settings.set(FORGOTTEN_COPIES, [...forgottenCopies(repositories), digestOf(repositories, sessionId)]);
-  else if (sessionNo !== undefined) settings.set(FORGOTTEN, [...forgottenNumbers(repositories), sessionNo]);
 }
 
 /** Notes that messages of a session were forgotten. Others lose them with the next push, unless it is a copy. */
-export function noteForgottenMessages(repositories: Pick<Repositories, "settings">, sessionId: string): void {
-  const { isCopy, sessionNo } = hubNotesOf(repositories, sessionId);
-  if (!isCopy && sessionNo !== undefined) noteOnHub(repositories, sessionId, { isStale: true });
+export function noteForgottenMessages(
+  repositories: Pick<Repositories, "settings" | "sessions">,
+  sessionId: string,
+): void {
+  const { sessionNo, elsewhere } = hubNotesOf(repositories, sessionId);
+  if (isCopied(repositories, sessionId) || (sessionNo === undefined && elsewhere === undefined)) return;
+  const stale = Object.entries(elsewhere ?? {}).map(([hub, known]) => [hub, { ...known, isStale: true as const }]);
+  noteOnHub(repositories, sessionId, { isStale: true, ...(elsewhere && { elsewhere: Object.fromEntries(stale) }) });
+}
+
+function addForgotten(
+  { settings }: Pick<Repositories, "settings">,
+  { sessionNo, elsewhere = {} }: Pick<HubNotes, "sessionNo" | "elsewhere">,
+): void {
+  const all = { ...elsewhere, ...(sessionNo !== undefined && { [settings.get(HUB) as string]: { sessionNo } }) };
+  const numbers = numbersByHub({ settings });
+  for (const [hub, { sessionNo: one }] of Object.entries(all)) {
+    if (one !== undefined) numbers[hub] = [...new Set([...(numbers[hub] ?? []), one])];
+  }
+  if (Object.keys(all).length > 0) settings.set(FORGOTTEN, numbers);
+}
+
+function numbersByHub({ settings }: Pick<Repositories, "settings">): Record<string, number[]> {
+  return { ...(settings.get(FORGOTTEN) as Record<string, number[]> | undefined) };
 }
 
 /** Drops what is noted of a session. Call it inside a transaction. */
@@ -104,16 +174,16 @@ export function dropHubNotes({ settings }: Pick<Repositories, "settings">, sessi
   settings.delete(nameOf(sessionId));
 }
 
-/** True if the user has forgotten this copy, so that only a pull brings it back. */
-export function isForgottenCopy(repositories: Repositories, sessionId: string): boolean {
-  return forgottenCopies(repositories).includes(digestOf(repositories, sessionId));
+/** True if the user has forgotten the copy of this session, so that only a pull brings it back. */
+export function isForgottenCopy(repositories: Repositories, session: NameOnHub): boolean {
+  return forgottenCopies(repositories).includes(digestOf(repositories, session));
 }
 
-/** Lets a copy that was forgotten be pulled again. Call it inside a transaction. */
-export function takeForgottenCopy(repositories: Repositories, sessionId: string): void {
+/** Lets a copy that was forgotten be pulled again, under this id. Call it inside a transaction. */
+export function takeForgottenCopy(repositories: Repositories, session: NameOnHub, sessionId: string): void {
   const { settings, tombstones } = repositories;
-  if (!isForgottenCopy(repositories, sessionId)) return;
-  const digest = digestOf(repositories, sessionId);
+  if (!isForgottenCopy(repositories, session)) return;
+  const digest = digestOf(repositories, session);
   settings.set(
     FORGOTTEN_COPIES,
     forgottenCopies(repositories).filter((other) => other !== digest),
@@ -125,7 +195,13 @@ function forgottenCopies({ settings }: Pick<Repositories, "settings">): string[]
   return (settings.get(FORGOTTEN_COPIES) as string[] | undefined) ?? [];
 }
 
-/** Returns the digest of an id, as in the tombstones, so that no id of a forgotten session stays. */
-function digestOf({ tombstones }: Repositories, sessionId: string): string {
-  return tombstones.digests()?.session(sessionId).toString("hex") ?? "";
+/** By what a session is known in all stores. */
+interface NameOnHub {
+  origin: string;
+  name: string;
+}
+
+/** Returns a digest of a name, as in the tombstones, so that no id of a forgotten session stays. */
+function digestOf({ tombstones }: Repositories, { origin, name }: NameOnHub): string {
+  return tombstones.digests()?.session(`${origin} ${name}`).toString("hex") ?? "";
 }

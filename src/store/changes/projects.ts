@@ -111,7 +111,8 @@ export function hubNameOf(repositories: Repositories, project: string): string {
     const notes = projectNotesOf(repositories);
     const taken = new Set(notes.onHub.values());
     const shown = namesOfProjects(repositories, [project]).get(project)!;
-    const name = taken.has(shown) ? project : shown;
+    let name = shown;
+    for (let count = 2; taken.has(name); count += 1) name = `${shown} ${count}`;
     setNotes(repositories, { ...notes, onHub: new Map([...notes.onHub, [project, name]]) });
     return name;
   });

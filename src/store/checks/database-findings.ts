@@ -153,7 +153,7 @@ function hubFindings(repositories: Repositories): Finding[] {
   const ids = undecidedSessions(repositories);
   if (ids.length === 0) return [];
   const named = `${ids.slice(0, SESSIONS_MAX).join(", ")}${ids.length > SESSIONS_MAX ? ", …" : ""}`;
-  const text = `The hub has forgotten ${counted(ids.length, "session")} that began here, or messages of them. They are kept here, and not sent: ${named}.`;
+  const text = `The hub has forgotten ${counted(ids.length, "session")} of this store, or messages of them. They are kept here, and not sent: ${named}.`;
   const fix =
     "`coppice hub push <session> --forgotten keep` keeps one here, `forget` forgets it here, too, and `send` sends it again.";
   return [advice("hub", text, fix)];

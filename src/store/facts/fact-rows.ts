@@ -214,9 +214,10 @@ export class FactRowRepository extends Repository {
           }
           this.#useVectorNow(row, embedderId);
         }
-        // A folder of this machine means nothing elsewhere.
-        if (name === "sessions" && row.project !== null) {
-          row.project = baseNameOf(row.project as string);
+        if (name === "sessions" && (row.project !== null || row.author !== null)) {
+          // A folder of this machine means nothing elsewhere, and no hub says there whose copy it is.
+          if (row.project !== null) row.project = baseNameOf(row.project as string);
+          row.author = null;
           SESSION.seal(row);
         }
         if (name === "artifacts") {

@@ -1,0 +1,211 @@
+import { expect, onTestFinished, vi } from "vitest";
+import { HubConnection } from "../../src/hub/connection.ts";
+import { follow, type Hub, unfollow } from "../../src/hub/index.ts";
+import type { Store } from "../../src/index.ts";
+import { internalsOf } from "../../src/session/opened-store.ts";
+import { hubNotesOf } from "../../src/store/index.ts";
+import { grantedTo, hubWithStores, openedHub, run, saidIn, talkOf, test } from "../support/hub.ts";
+import { temporaryStore } from "../support/temporary-store.ts";
+
+const WEB = { projects: ["web"] };
+
+function idsOf(store: Store): string[] {
+  return store
+    .sessions()
+    .map(({ id }) => id)
+    .sort();
+}
+
+/** A session that began at home, and with which another store has gone on. */
+async function taken(): Promise<{ url: string; hub: Hub; home: Store; away: Store }> {
+  const both = await hubWithStores();
+  const { hub, home, away } = both;
+  home.session("one", { project: "web" }).append(talkOf(6, "home"));
+  await hub.push(home, WEB);
+  await hub.pull(away, "one", { take: true });
+  away.resume("one").append(talkOf(50, "away"));
+  await hub.push(away, WEB);
+  return both;
+}
+
+function forgetFourth(store: Store): void {
+  store.forget("one", { messageIds: [store.resume("one").messages()[3]!.id] });
+}
+
+test.each([false, true])("forgetting a message keeps what a colleague has added (after a sync: %s)", async (isSynced) => {
+  const { hub, home, away } = await taken();
+  if (isSynced) {
+    follow(home, "web");
+    await hub.sync(home);
+  }
+  forgetFourth(home);
+  const refused = { code: "HUB_REFUSED", message: expect.stringContaining("coppice hub pull one --take") };
+  await expect(hub.push(home, WEB)).rejects.toMatchObject(refused);
+  expect(await hub.sessions()).toMatchObject([{ sessionId: "one", messageCount: 56 }]);
+
+  expect(await hub.pull(home, "one", { take: true })).toMatchObject({ isHolder: true });
+  await hub.push(home, WEB);
+  expect(home.resume("one").messages()).toHaveLength(55);
+  const fresh = temporaryStore();
+  await hub.pull(fresh, "one");
+  expect(saidIn(fresh, "one")).toEqual(saidIn(home, "one"));
+  // Who had it is asked, because it has gone on there.
+  expect(await hub.push(away, WEB)).toMatchObject({ kept: ["one"], gone: [] });
+  expect(away.resume("one").messages()).toHaveLength(56);
+});
+
+test("a session that this store has taken is not deleted because its beginner forgets it", async () => {
+  const { hub, home, away } = await taken();
+  away.resume("one").append(talkOf(1, "unsent"));
+  home.forget("one");
+  expect(await hub.push(home, WEB)).toMatchObject({ forgottenCount: 1 });
+  follow(away, null);
+  await hub.sync(away);
+  expect(await hub.push(away, WEB)).toMatchObject({ kept: ["one"], gone: [] });
+  expect(away.resume("one").messages()).toHaveLength(57);
+  expect(await hub.push(away, { ...WEB, forgotten: "forget" })).toMatchObject({ gone: ["one"] });
+  expect(idsOf(away)).toEqual([]);
+});
+
+test("what began here is forgotten for everyone, also after a sync of what a colleague has added", async () => {
+  const { hub, home } = await taken();
+  follow(home, "web");
+  await hub.sync(home);
+  expect(home.forget("one").isCopy).toBe(false);
+  expect(await hub.push(home, WEB)).toMatchObject({ forgottenCount: 1 });
+  expect(await hub.sessions()).toEqual([]);
+});
+
+test("a session is taken back with what only this store has", async () => {
+  const { hub, home, away } = await hubWithStores();
+  home.session("one", { project: "web" }).append(talkOf(6, "home"));
+  await hub.push(home, WEB);
+  await hub.pull(away, "one", { take: true });
+  home.resume("one").append(talkOf(2, "more"));
+  expect(await hub.push(home, WEB)).toMatchObject({ moved: ["one"] });
+  expect(await hub.pull(home, "one", { take: true })).toMatchObject({ isHolder: true, forkId: null });
+  expect(await hub.push(home, WEB)).toMatchObject({ messageCount: 2, moved: [] });
+});
+
+test("a fork of a copy is kept: the copy is named, and all others go", async () => {
+  const { hub, home, away } = await hubWithStores();
+  for (const id of ["one", "two", "six"]) home.session(id, { project: "web" }).append(talkOf(6, id));
+  await hub.push(home, WEB);
+  follow(away, "web");
+  await hub.sync(away);
+  away.resume("one").fork({ id: "mine" }).append({ role: "user", content: "beside" });
+  home.forget(["one", "two"]);
+  await hub.push(home, WEB);
+  const refused = [{ sessionId: "one", reason: expect.stringContaining("mine") }];
+  expect(await hub.sync(away)).toMatchObject({ forgotten: ["two"], refused });
+  home.session("new", { project: "web" }).append(talkOf(2));
+  await hub.push(home, WEB);
+  expect(await hub.sync(away)).toMatchObject({ sessionCount: 1, refused });
+  expect(() => unfollow(away, "web")).toThrow(expect.objectContaining({ code: "SESSION_SHARED" }));
+  expect(idsOf(away)).toEqual(["mine", "one"]);
+  away.forget("mine");
+  expect(await hub.sync(away)).toMatchObject({ forgotten: ["one"], refused: [] });
+});
+
+test("what another role began stays on the hub, and each push says so until it is gone", async () => {
+  const { url, hub, home } = await hubWithStores();
+  const other = temporaryStore();
+  const role = `taker_${process.pid}`;
+  await run(url, `CREATE ROLE ${role} LOGIN`);
+  onTestFinished(() => run(url, `DROP OWNED BY ${role}; DROP ROLE ${role}`).then(() => {}));
+  const theirs = await openedHub(await grantedTo(url, role, "test", "write"));
+  home.session("one", { project: "web" }).append(talkOf(4));
+  await hub.push(home, WEB);
+  await theirs.pull(other, "one", { take: true });
+  other.forget("one");
+  for (let round = 0; round < 2; round++) {
+    expect(await theirs.push(other, WEB)).toMatchObject({ forgottenCount: 0, refusedCount: 1 });
+  }
+  await run(url, "DELETE FROM coppice_test.sessions");
+  expect(await theirs.push(other, WEB)).toMatchObject({ forgottenCount: 0, refusedCount: 0 });
+});
+
+test("copies go whenever their sessions are gone, whoever deleted them and however long ago", async () => {
+  const { url, hub, home, away } = await hubWithStores();
+  home.session("one", { project: "web" }).append(talkOf(4));
+  await hub.push(home, WEB);
+  follow(away, "web");
+  await hub.sync(away);
+  await run(url, "DELETE FROM coppice_test.sessions");
+  expect((await hub.sync(away)).forgotten).toEqual(["one"]);
+});
+
+/** Lets the answer of a transaction be lost, once the server has done it. */
+function losingAnswers(isLost: (result: unknown) => boolean, andThen = () => {}): void {
+  const transaction = HubConnection.prototype.transaction;
+  const spy = vi.spyOn(HubConnection.prototype, "transaction").mockImplementation(async function (
+    this: HubConnection,
+    work,
+    signal,
+  ) {
+    const result = await transaction.call(this, work, signal);
+    if (isLost(result)) {
+      spy.mockRestore();
+      andThen();
+      throw new Error("the answer is lost");
+    }
+    return result;
+  } as typeof transaction);
+}
+
+test("a push that is cut off after it began a session anew goes on", async () => {
+  const { hub, home, away } = await hubWithStores();
+  home.session("one", { project: "web" }).append(talkOf(6));
+  await hub.push(home, WEB);
+  const [{ sessionNo }] = notesOf(home, "one");
+  forgetFourth(home);
+  losingAnswers((result) => typeof result === "number" && result !== sessionNo);
+  await expect(hub.push(home, WEB)).rejects.toThrow("lost");
+  expect(await hub.push(home, WEB)).toMatchObject({ messageCount: 5, kept: [] });
+  await hub.pull(away, "one");
+  expect(saidIn(away, "one")).toEqual(saidIn(home, "one"));
+});
+
+test("of a session that is forgotten while it is begun, neither a title nor a row stays", async () => {
+  const { url, hub, home } = await hubWithStores();
+  home.session("one", { project: "web", title: "a secret title" }).append(talkOf(2));
+  const transaction = HubConnection.prototype.transaction;
+  vi.spyOn(HubConnection.prototype, "transaction").mockImplementation(async function (this: HubConnection, work, signal) {
+    const result = await transaction.call(this, work, signal);
+    if (typeof result === "number") {
+      const [row] = await run(url, "SELECT title, head FROM coppice_test.sessions");
+      expect(row).toEqual({ title: null, head: Buffer.alloc(0) });
+      home.forget("one");
+    }
+    return result;
+  } as typeof transaction);
+  onTestFinished(() => void vi.restoreAllMocks());
+  await hub.push(home, WEB);
+  vi.restoreAllMocks();
+  await hub.push(home, WEB);
+  expect(await run(url, "SELECT FROM coppice_test.sessions")).toEqual([]);
+  expect(notesOf(home, "one")).toEqual([{}]);
+});
+
+function notesOf(store: Store, id: string): [ReturnType<typeof hubNotesOf>] {
+  const { repositories } = internalsOf(store);
+  return [repositories.database.read(() => hubNotesOf(repositories, id))];
+}
+
+test("a copy that was forgotten stays away, whatever its id was here", async () => {
+  const { hub, home, away } = await hubWithStores();
+  home.session("plan", { project: "web" }).append(talkOf(3, "home"));
+  away.session("plan", { project: "web" }).append(talkOf(3, "away"));
+  await hub.push(home, WEB);
+  follow(away, "web");
+  await hub.sync(away);
+  const copy = idsOf(away).find((id) => id !== "plan")!;
+  away.forget(copy);
+  away.forget("plan"); // now the plain id is free
+  home.resume("plan").append(talkOf(1, "more"));
+  await hub.push(home, WEB);
+  await hub.sync(away);
+  expect(idsOf(away)).toEqual([]);
+  await hub.pull(away, "plan");
+  expect(idsOf(away)).toHaveLength(1);
+});
