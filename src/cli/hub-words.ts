@@ -28,7 +28,13 @@ const UNSENT = {
   diverged: `has gone on here and in a copy of this file. ${FORK}`,
 } as const;
 
-export function* pushLines({ messageCount, sessionCount, forgottenCount, refusedCount, ...lists }: PushReport): Generator<string> {
+export function* pushLines({
+  messageCount,
+  sessionCount,
+  forgottenCount,
+  refusedCount,
+  ...lists
+}: PushReport): Generator<string> {
   const sent = `Sent ${formatCount(messageCount, "message")} of ${formatCount(sessionCount, "session")}.`;
   const forgot = `Forgot ${formatCount(forgottenCount, "session")} on the hub.`;
   if (messageCount > 0 || sessionCount > 0) yield sent;

@@ -86,9 +86,14 @@ async function revokeWriting(hub: HubConnection, client: PoolClient, role: strin
 async function createRoles(client: PoolClient, team: string): Promise<Roles> {
   for (let more = ""; ; more = `_${randomBytes(3).toString("hex")}`) {
     const roles = rolesOf(team, more);
-    const { rowCount } = await client.query("SELECT 1 FROM pg_roles WHERE rolname IN ($1, $2)", [roles.read, roles.write]);
+    const { rowCount } = await client.query("SELECT 1 FROM pg_roles WHERE rolname IN ($1, $2)", [
+      roles.read,
+      roles.write,
+    ]);
     if (rowCount !== 0) continue;
-    const sql = [roles.read, roles.write].map((role) => `CREATE ROLE ${client.escapeIdentifier(role)} NOLOGIN`).join("; ");
+    const sql = [roles.read, roles.write]
+      .map((role) => `CREATE ROLE ${client.escapeIdentifier(role)} NOLOGIN`)
+      .join("; ");
     if (await unlessRaced(client, sql)) return roles;
   }
 }

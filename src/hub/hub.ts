@@ -225,7 +225,9 @@ class OpenedHub implements Hub {
       store.forget(id);
       return { outcome: "gone", messageCount: 0 };
     }
-    repositories.database.write("push", () => noteOnHub(repositories, id, { forgotten: forgotten === "keep" ? "kept" : "asked" }));
+    repositories.database.write("push", () =>
+      noteOnHub(repositories, id, { forgotten: forgotten === "keep" ? "kept" : "asked" }),
+    );
     if (forgotten !== "keep") report.kept.push(id);
     return { outcome: "unchanged", messageCount: 0 };
   }

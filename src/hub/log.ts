@@ -69,7 +69,9 @@ const HEAD = once(() => {
 /** @throws {StoreError} `ROWS_INVALID`. */
 export function headOf(body: Buffer): SessionHead {
   const { data, error } = z.safeParse(HEAD(), decoded(body));
-  return (data as SessionHead | undefined) ?? invalid(`a session on the hub has a wrong ${error!.issues[0]!.path.join(".")}`);
+  return (
+    (data as SessionHead | undefined) ?? invalid(`a session on the hub has a wrong ${error!.issues[0]!.path.join(".")}`)
+  );
 }
 
 function decoded(body: Buffer): unknown {

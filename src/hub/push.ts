@@ -213,7 +213,15 @@ export class Pusher {
       return rows[0]?.sessionNo;
     }, this.#signal);
     // Without a number, a copy of this file has begun it. What it sent is compared.
-    const nothing = { isStale: undefined, isCopy: undefined, left: undefined, head: undefined, length: 0, lastId: 0, entryId: 0 };
+    const nothing = {
+      isStale: undefined,
+      isCopy: undefined,
+      left: undefined,
+      head: undefined,
+      length: 0,
+      lastId: 0,
+      entryId: 0,
+    };
     this.#note(sessionId, { ...nothing, sessionNo });
   }
 

@@ -123,7 +123,16 @@ export function headIn(repositories: Repositories, sessionId: string): { head: S
     });
     const parent =
       parentSessionId === null ? null : (hubNotesOf(repositories, parentSessionId).name ?? parentSessionId);
-    const head = { title, settings, metadata: withoutFolders(metadata), source, parent, forkSeq, createdAtMs, items: own };
+    const head = {
+      title,
+      settings,
+      metadata: withoutFolders(metadata),
+      source,
+      parent,
+      forkSeq,
+      createdAtMs,
+      items: own,
+    };
     return { head, digest: hash("sha256", JSON.stringify(head)).slice(0, 32) };
   });
 }

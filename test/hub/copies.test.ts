@@ -331,18 +331,15 @@ test("a fork goes as a session of its own", async () => {
 
 test("an import leaves a copy alone, and rows of a copy are nobody's", async () => {
   const { hub, home, away } = await hubWithStores();
-  const transcript = temporaryPath();
-  const write = (count: number): void => {
-    const lines = talkOf(count).map((message, index) => JSON.stringify({ session: "s", id: `m${index}`, ...message }));
-    writeFileSync(transcript, `${lines.join("\n")}\n`);
-  };
-  write(3);
-  await importFiles(home, [transcript], { project: "web" });
-  const [{ id }] = home.sessions() as [{ id: string }];
+  const id = "s";
+  const session = home.session(id, { project: "web" });
+  session.append(talkOf(3));
   await hub.push(home, WEB);
   await hub.pull(away, id);
-  write(5);
-  const { files } = await importFiles(away, [transcript], { project: "web" });
+  session.append(talkOf(2, "more"));
+  const transcript = `${temporaryPath()}.jsonl`;
+  writeFileSync(transcript, [...home.export()].map((line) => `${JSON.stringify(line)}\n`).join(""));
+  const { files } = await importFiles(away, [transcript]);
   expect(files[0]!.warnings).toMatchObject([{ reason: expect.stringContaining("is a copy") }]);
   expect(away.resume(id).messages()).toHaveLength(3);
   const rows = temporaryPath();

@@ -102,7 +102,9 @@ test("items of a copy say nothing of other sessions", async () => {
   const items = ["mine", "plan"].map((key) => ({ ...ITEM, namespace: ["coppice", "tags", "hidden"], key }));
   items.push({ ...ITEM, namespace: ["coppice", "other"], key: "plan" });
   away.session("mine").append(talkOf(1, "mine"));
-  await run(url, "UPDATE coppice_test.sessions SET head = $1, pushed_at = clock_timestamp()", [bodyOf({ ...HEAD, items })]);
+  await run(url, "UPDATE coppice_test.sessions SET head = $1, pushed_at = clock_timestamp()", [
+    bodyOf({ ...HEAD, items }),
+  ]);
   await hub.sync(away);
   expect(away.items.list(["coppice"]).map(({ key }) => key)).toEqual([copy]);
 });

@@ -32,27 +32,30 @@ function forgetFourth(store: Store): void {
   store.forget("one", { messageIds: [store.resume("one").messages()[3]!.id] });
 }
 
-test.each([false, true])("forgetting a message keeps what a colleague has added (after a sync: %s)", async (isSynced) => {
-  const { hub, home, away } = await taken();
-  if (isSynced) {
-    follow(home, "web");
-    await hub.sync(home);
-  }
-  forgetFourth(home);
-  const refused = { code: "HUB_REFUSED", message: expect.stringContaining("coppice hub pull one --take") };
-  await expect(hub.push(home, WEB)).rejects.toMatchObject(refused);
-  expect(await hub.sessions()).toMatchObject([{ sessionId: "one", messageCount: 56 }]);
+test.each([false, true])(
+  "forgetting a message keeps what a colleague has added (after a sync: %s)",
+  async (isSynced) => {
+    const { hub, home, away } = await taken();
+    if (isSynced) {
+      follow(home, "web");
+      await hub.sync(home);
+    }
+    forgetFourth(home);
+    const refused = { code: "HUB_REFUSED", message: expect.stringContaining("coppice hub pull one --take") };
+    await expect(hub.push(home, WEB)).rejects.toMatchObject(refused);
+    expect(await hub.sessions()).toMatchObject([{ sessionId: "one", messageCount: 56 }]);
 
-  expect(await hub.pull(home, "one", { take: true })).toMatchObject({ isHolder: true });
-  await hub.push(home, WEB);
-  expect(home.resume("one").messages()).toHaveLength(55);
-  const fresh = temporaryStore();
-  await hub.pull(fresh, "one");
-  expect(saidIn(fresh, "one")).toEqual(saidIn(home, "one"));
-  // Who had it is asked, because it has gone on there.
-  expect(await hub.push(away, WEB)).toMatchObject({ kept: ["one"], gone: [] });
-  expect(away.resume("one").messages()).toHaveLength(56);
-});
+    expect(await hub.pull(home, "one", { take: true })).toMatchObject({ isHolder: true });
+    await hub.push(home, WEB);
+    expect(home.resume("one").messages()).toHaveLength(55);
+    const fresh = temporaryStore();
+    await hub.pull(fresh, "one");
+    expect(saidIn(fresh, "one")).toEqual(saidIn(home, "one"));
+    // Who had it is asked, because it has gone on there.
+    expect(await hub.push(away, WEB)).toMatchObject({ kept: ["one"], gone: [] });
+    expect(away.resume("one").messages()).toHaveLength(56);
+  },
+);
 
 test("a session that this store has taken is not deleted because its beginner forgets it", async () => {
   const { hub, home, away } = await taken();
@@ -170,7 +173,11 @@ test("of a session that is forgotten while it is begun, neither a title nor a ro
   const { url, hub, home } = await hubWithStores();
   home.session("one", { project: "web", title: "a secret title" }).append(talkOf(2));
   const transaction = HubConnection.prototype.transaction;
-  vi.spyOn(HubConnection.prototype, "transaction").mockImplementation(async function (this: HubConnection, work, signal) {
+  vi.spyOn(HubConnection.prototype, "transaction").mockImplementation(async function (
+    this: HubConnection,
+    work,
+    signal,
+  ) {
     const result = await transaction.call(this, work, signal);
     if (typeof result === "number") {
       const [row] = await run(url, "SELECT title, head FROM coppice_test.sessions");

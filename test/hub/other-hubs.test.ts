@@ -57,7 +57,10 @@ test("tables that were made anew are another hub", async () => {
   await hub.push(home, WEB);
   follow(away, "web");
   await hub.sync(away);
-  await run(url, "TRUNCATE coppice_test.sessions RESTART IDENTITY CASCADE; UPDATE coppice_test.hub SET id = gen_random_uuid()");
+  await run(
+    url,
+    "TRUNCATE coppice_test.sessions RESTART IDENTITY CASCADE; UPDATE coppice_test.hub SET id = gen_random_uuid()",
+  );
   expect(await hub.push(home, WEB)).toMatchObject({ messageCount: 8, kept: [] });
   expect(await hub.sync(away)).toMatchObject({ forgotten: [], refused: [] });
   expect(saidIn(away, "two")).toEqual(saidIn(home, "two"));
@@ -67,7 +70,10 @@ test("projects that are shared with a team go to no other team", () => {
   const store = temporaryStore();
   const url = "postgres://hub.example/agents";
   addRemote(store, { url, projects: ["web"], team: "web" });
-  expect(addRemote(store, { url, projects: ["site"], team: null })).toMatchObject({ projects: ["site", "web"], team: "web" });
+  expect(addRemote(store, { url, projects: ["site"], team: null })).toMatchObject({
+    projects: ["site", "web"],
+    team: "web",
+  });
   expect(addRemote(store, { url, projects: ["ops"], team: "ops" })).toMatchObject({ projects: ["ops"], team: "ops" });
 });
 
