@@ -57,7 +57,7 @@ async function countCuts(url: string): Promise<{ cuts: number; cutsWrong: number
   const total = { cuts: 0, cutsWrong: 0 };
   for (let time = 0; time < CUTS; time++) {
     for (const name of Object.keys(WORKS) as (keyof typeof WORKS)[]) {
-      const { cuts, wrong } = await cutEverywhere(url, name);
+      const { cuts, wrong } = await cutEverywhere({ url, team: "web" }, name);
       for (const problem of wrong) console.error(problem);
       total.cuts += cuts;
       total.cutsWrong += wrong.length;

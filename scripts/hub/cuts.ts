@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
-import { type Hub, openHub } from "../../src/hub/index.ts";
+import { follow, type Hub, openHub } from "../../src/hub/index.ts";
 import { openStore, type Store } from "../../src/index.ts";
 import { internalsOf } from "../../src/session/opened-store.ts";
 import { storeIdOf } from "../../src/store/changes/id-blocks.ts";
@@ -30,7 +30,9 @@ interface Work {
 
 /** A session, its store, and another store. */
 interface Places {
+  /** Of a superuser, who may read the tables of the team. */
   url: string;
+  team: string;
   id: string;
   home: Store;
   away: Store;
@@ -63,6 +65,23 @@ export const WORKS = {
     run: ({ hub, away, id }) => hub.pull(away, id),
     check: (one) => pulled(one, { isTaken: false }),
   },
+  "sync of a followed project, of which a session was forgotten": {
+    prepare: async (one) => {
+      follow(one.away, PROJECT);
+      one.home.session(goneOf(one), { project: PROJECT });
+      await pushed({ ...one, id: goneOf(one) });
+      await pushed(one);
+      await one.hub.sync(one.away);
+      append(one.home, one.id, 12);
+      one.home.forget(goneOf(one));
+      await one.hub.push(one.home, { sessions: [one.id] });
+    },
+    run: ({ hub, away }) => hub.sync(away),
+    check: async function* (one) {
+      yield* pulled(one, { isTaken: false });
+      if (one.away.sessions().some(({ id }) => id === goneOf(one))) yield "the store still has what was forgotten";
+    },
+  },
   "pull that takes a session which both stores have, and goes on": {
     prepare: async (one) => {
       await pushed(one);
@@ -78,10 +97,14 @@ export const WORKS = {
  * Breaks the connection before and after each statement of a push or a pull, once for each of them, and looks whether the hub and the
  * store then have what they should have. So it is with the answer to COMMIT.
  *
- * @param url  Of a superuser of a hub who is in one team.
+ * @param url  Of a superuser of a hub who is in the team and no other.
  * @param every  Leaves statements out: 2 takes every second one.
  */
-export async function cutEverywhere(url: string, name: keyof typeof WORKS, every = 1): Promise<CutFigures> {
+export async function cutEverywhere(
+  { url, team }: { url: string; team: string },
+  name: keyof typeof WORKS,
+  every = 1,
+): Promise<CutFigures> {
   const work: Work = WORKS[name];
   const folder = mkdtempSync(join(tmpdir(), "coppice-cuts-"));
   const proxy = new CuttingProxy(url);
@@ -91,7 +114,7 @@ export async function cutEverywhere(url: string, name: keyof typeof WORKS, every
   const run = ++runCount;
   const isCutAt = async (cut?: Cut): Promise<boolean> => {
     const id = `${name} ${run}, ${cut === undefined ? "uncut" : `cut ${cut.side} statement ${cut.statement}`}`;
-    const one = { url, id, home, away, hub };
+    const one = { url, team, id, home, away, hub };
     proxy.cutAt(undefined);
     home.session(id, { project: PROJECT });
     await work.prepare?.(one);
@@ -117,27 +140,31 @@ export async function cutEverywhere(url: string, name: keyof typeof WORKS, every
   }
 }
 
+function goneOf({ id }: Places): string {
+  return `${id} (forgotten)`;
+}
+
 async function pushed({ hub, home, id }: Places): Promise<void> {
   append(home, id, 12);
   await hub.push(home, { sessions: [id] });
 }
 
-async function* onHub({ url, home, hub, id }: Places): AsyncGenerator<string> {
+async function* onHub({ url, team, home, hub, id }: Places): AsyncGenerator<string> {
   const reader = openStore(":memory:");
   await hub.pull(reader, id);
   const lines = saidIn(home, id);
   if (lines.length < 2 || saidIn(reader, id).join("\n") !== lines.join("\n")) yield "the hub has something else";
   reader.close();
-  if ((await rowsOf(url, id)).length !== 1) yield "the hub does not have it once";
+  if ((await rowsOf(url, team, id)).length !== 1) yield "the hub does not have it once";
 }
 
 async function* pulled(
-  { url, home, away, hub, id }: Places,
+  { url, team, home, away, hub, id }: Places,
   { isTaken }: { isTaken: boolean },
 ): AsyncGenerator<string> {
   const [lines, there] = [home, away].map((store) => saidIn(store, id));
   if (lines!.length < 2 || there!.join("\n") !== lines!.join("\n")) yield "the store has something else";
-  const [row] = await rowsOf(url, id);
+  const [row] = await rowsOf(url, team, id);
   const holder = storeIdOf(internalsOf(isTaken ? away : home).repositories);
   if (row?.holder !== holder) yield "the wrong store may push it";
   if (!isTaken) return;
@@ -146,11 +173,11 @@ async function* pulled(
   if (messageCount !== 1 || moved.length > 0) yield "it does not go on";
 }
 
-async function rowsOf(url: string, id: string): Promise<{ holder: string }[]> {
+async function rowsOf(url: string, team: string, id: string): Promise<{ holder: string }[]> {
   const client = new Client({ connectionString: url });
   await client.connect();
   try {
-    const sql = "SELECT holder FROM coppice_web.sessions WHERE session_id = $1";
+    const sql = `SELECT holder FROM coppice_${team}.sessions WHERE session_id = $1`;
     return (await client.query<{ holder: string }>(sql, [id])).rows;
   } finally {
     await client.end();

@@ -8,7 +8,9 @@ const EVERY = 6;
 // After most of the cuts a client waits before it tries again, so all kinds of work run at once.
 test("a push or a pull is whole wherever the connection breaks", { timeout: 300_000 }, async () => {
   const names = Object.keys(WORKS) as (keyof typeof WORKS)[];
-  const found = await Promise.all(names.map(async (name) => cutEverywhere(await readyDatabase(), name, EVERY)));
+  const found = await Promise.all(
+    names.map(async (name) => cutEverywhere({ url: await readyDatabase(), team: "test" }, name, EVERY)),
+  );
   expect(found.flatMap(({ wrong }) => wrong)).toEqual([]);
   for (const { cuts } of found) expect(cuts).toBeGreaterThanOrEqual(12 / EVERY);
 });
