@@ -3,8 +3,8 @@ import { expect, onTestFinished } from "vitest";
 import { runCommandLine } from "../../src/cli/command-line.ts";
 import { COMMAND_GROUPS } from "../../src/cli/commands.ts";
 import { Terminal } from "../../src/cli/screen/terminal.ts";
-import { BackgroundPush } from "../../src/cli/stores/background-push.ts";
-import { addRemote } from "../../src/hub/remote.ts";
+import { BackgroundHub } from "../../src/cli/stores/background-hub.ts";
+import { addRemote, follow } from "../../src/hub/remote.ts";
 import { FakeStream } from "../support/fake-terminal.ts";
 import { emptyDatabase, openedHub, readyDatabase, run, test } from "../support/hub.ts";
 import { openedStore, temporaryPath, temporaryStore } from "../support/temporary-store.ts";
@@ -161,10 +161,15 @@ test("a watch pushes what changes of its projects, and nothing else", async () =
   const diary = store.session("two", { project: "diary" });
   const failures: unknown[] = [];
   const sent: number[] = [];
-  const pushing = new BackgroundPush(
+  addRemote(store, { url, projects: ["web"], team: null });
+  const pushing = new BackgroundHub(
     store,
-    { url, projects: ["web"], team: null },
-    { onPushed: ({ messageCount }) => void sent.push(messageCount), onFailed: (error) => void failures.push(error) },
+    { push: true },
+    {
+      onPushed: ({ messageCount }) => void sent.push(messageCount),
+      onSynced: () => expect.unreachable("nothing is followed"),
+      onFailed: (error) => void failures.push(error),
+    },
   );
   onTestFinished(() => pushing.stop());
   const messagesOf = () => run(url, "SELECT session_id, message_count::int FROM coppice_test.sessions");
@@ -179,6 +184,57 @@ test("a watch pushes what changes of its projects, and nothing else", async () =
   await pushing.finish();
   expect(await messagesOf()).toEqual([{ session_id: "one", message_count: 3 }]);
   expect([failures, sent]).toEqual([[], [1, 1, 1]]);
+});
+
+test("a watch brings what the store follows, and pushes nothing unless it was told to", async () => {
+  const url = await readyDatabase();
+  const [hub, home, away] = [await openedHub(url), temporaryStore(), openedStore(temporaryPath())];
+  home.session("theirs", { project: "web" }).append({ role: "user", content: "the lamp is green" });
+  await hub.push(home, { projects: ["web"] });
+  addRemote(away, { url, projects: ["web"], team: null });
+  away.session("mine", { project: "web" }).append({ role: "user", content: "not to be pushed" });
+  const failures: unknown[] = [];
+  const got: number[] = [];
+  const watching = () =>
+    new BackgroundHub(
+      away,
+      { push: false },
+      {
+        onPushed: () => expect.unreachable("it was not told to push"),
+        onSynced: ({ messageCount }) => void got.push(messageCount),
+        onFailed: (error) => void failures.push(error),
+      },
+    );
+  const beforeFollowing = watching();
+  beforeFollowing.changed(["mine"]);
+  await beforeFollowing.finish();
+  expect([got, failures]).toEqual([[], []]);
+
+  follow(away, "web");
+  const following = watching();
+  onTestFinished(() => following.stop());
+  following.changed(["mine"]);
+  await expect
+    .poll(
+      () =>
+        away
+          .sessions()
+          .map(({ id }) => id)
+          .sort(),
+      { timeout: 60_000 },
+    )
+    .toEqual(["mine", "theirs"]);
+  home.resume("theirs").append({ role: "user", content: "and the fan is off" });
+  await hub.push(home, { projects: ["web"] });
+  await following.finish();
+  expect(
+    away
+      .resume("theirs")
+      .messages()
+      .map(({ text }) => text),
+  ).toEqual(["the lamp is green", "and the fan is off"]);
+  expect([got, failures]).toEqual([[1, 1], []]);
+  expect((await hub.sessions()).map(({ sessionId }) => sessionId)).toEqual(["theirs"]);
 });
 
 test("secrets that were forgotten in a pulled copy stay on the hub, and the command says who can forget them", async () => {

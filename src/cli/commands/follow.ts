@@ -18,7 +18,7 @@ export const followCommand: Command<FollowFlags> = {
   usage: "follow [project]",
   summary: "Keep copies of the team's sessions of a project here, for all that answers questions.",
   details:
-    "The first copies come at once, and what is new with each `coppice hub sync`. A copy is only " +
+    "The first copies come at once, and what is new with each `coppice hub sync`, and every minute while `coppice watch` runs. A copy is only " +
     "read: `coppice hub pull <session> --take` goes on with one. " +
     "With --json: {projects, all, synced}.",
   argument: "the name that the project has on the hub",

@@ -1,7 +1,6 @@
 import { Option } from "commander";
 import { printableJson } from "../../core/markup.ts";
 import { projectNamed } from "../../core/project.ts";
-import type { Remote } from "../../hub/remote.ts";
 import { AGENT_NAMES, listed } from "../../importers/formats.ts";
 import type { SurveyedLocation } from "../../imports/survey.ts";
 import type { WatchEvent } from "../../imports/watch/followed-files.ts";
@@ -9,7 +8,7 @@ import type { Store } from "../../session/store.ts";
 import { askToAgree } from "../agreement.ts";
 import type { Command } from "../command.ts";
 import { failureFrom } from "../failure.ts";
-import { pushLines, remoteWithProjects } from "../hub-words.ts";
+import { pushLines, remoteWithProjects, syncLines } from "../hub-words.ts";
 import { LEAVING_OUT_OPTIONS, type LeavingOutFlags, leavingOut } from "../options.ts";
 import { AGENT_COLUMNS, agentRows, readingProgress, shortPath } from "../screen/import-progress.ts";
 import { type Column, tableLines } from "../screen/table.ts";
@@ -17,7 +16,7 @@ import type { Terminal } from "../screen/terminal.ts";
 import { formatCount, oneLine } from "../screen/text.ts";
 import { wrapped } from "../screen/wrap.ts";
 import { AgreedLocations } from "../stores/agreed-locations.ts";
-import { BackgroundPush } from "../stores/background-push.ts";
+import { BackgroundHub } from "../stores/background-hub.ts";
 
 interface WatchFlags extends LeavingOutFlags {
   project?: string;
@@ -36,8 +35,8 @@ export const watchCommand: Command<WatchFlags> = {
     `Without paths, it follows the locations where ${listed(AGENT_NAMES)} keep their transcripts. It lists these, and asks you ` +
     "once before it reads them. A location need not exist yet. It imports the files " +
     "that exist, and then each change about a quarter of a second after it was written. Ctrl-C ends it. The next watch " +
-    "continues where this one stopped. " +
-    "With --json: one JSON object per line as it happens, {event: locations | imported | warning | caught_up | waiting | polling | pushed | push_failed, …}, " +
+    "continues where this one stopped. It also brings what the store follows on the hub, every minute. " +
+    "With --json: one JSON object per line as it happens, {event: locations | imported | warning | caught_up | waiting | polling | synced | pushed | hub_failed, …}, " +
     "and {event: stopped, newCount} at the end.",
   argument: "files and folders, instead of the standard locations",
   options: [
@@ -85,14 +84,15 @@ export const watchCommand: Command<WatchFlags> = {
     terminal.whenReaderGone(stop);
     try {
       const store = (await loadStores()).openToWrite();
-      const pushing = push ? pushingOf(store, await remoteWithProjects(store), { terminal, quiet, json }) : undefined;
+      if (push) await remoteWithProjects(store);
+      const hub = hubOf(store, push, { terminal, quiet, json });
       const totals: Totals = { fileCount: 0, sessionIds: new Set() };
       let found: ImportedEvent[] | undefined = [];
       const onEvent = (event: WatchEvent): void => {
         if (event.event === "caught_up") totals.fileCount = event.fileCount;
         if (event.event === "imported") for (const id of event.sessionIds) totals.sessionIds.add(id);
         if (event.event === "imported" || event.event === "caught_up") {
-          pushing?.changed(event.event === "imported" ? event.sessionIds : []);
+          hub.changed(event.event === "imported" ? event.sessionIds : []);
         }
         if (json) terminal.print(printableJson(event));
         else if (event.event === "imported" && found !== undefined) found.push(event);
@@ -114,9 +114,14 @@ export const watchCommand: Command<WatchFlags> = {
           onEvent,
           ...(!quiet && { onProgress: readingProgress(terminal, { locations, isLogged: !json }) }),
         }));
-        if (once && !stopping.signal.aborted) await pushing?.finish();
+        if (once && !stopping.signal.aborted) {
+          await hub.finish().catch((error: unknown) => {
+            if (push) throw error;
+            terminal.note(oneLine(failureFrom(error).message)); // the files were asked for, and are read
+          });
+        }
       } finally {
-        await pushing?.stop();
+        await hub.stop();
       }
       terminal.endProgress();
       if (found !== undefined && !quiet) printFound(found, locations, terminal);
@@ -127,32 +132,42 @@ export const watchCommand: Command<WatchFlags> = {
   },
 };
 
-/** Says what was pushed. What cannot be pushed is said once for each session, and each failure once until a push succeeds. */
-function pushingOf(
+/** Says what was brought and pushed. What cannot be is said once for each session, and each failure once until a step succeeds. */
+function hubOf(
   store: Store,
-  remote: Remote,
+  push: boolean,
   { terminal, quiet, json }: { terminal: Terminal; quiet: boolean; json: boolean },
-): BackgroundPush {
+): BackgroundHub {
   const said = new Set<string>();
   let failed: string | undefined;
-  return new BackgroundPush(store, remote, {
-    onPushed: (report) => {
-      failed = undefined;
-      if (json) return terminal.print(printableJson({ event: "pushed", ...report }));
-      const [sent, ...unsent] = pushLines(report);
-      if (report.messageCount > 0 && !quiet) terminal.note(sent!);
-      for (const line of unsent) {
-        if (!said.has(line)) terminal.note(line);
-        said.add(line);
-      }
+  const say = ([first, ...others]: readonly string[], isNews: boolean): void => {
+    failed = undefined;
+    if (isNews && !quiet) terminal.note(first!);
+    for (const line of others) {
+      if (!said.has(line)) terminal.note(line);
+      said.add(line);
+    }
+  };
+  return new BackgroundHub(
+    store,
+    { push },
+    {
+      onPushed: (report) => {
+        if (json) terminal.print(printableJson({ event: "pushed", ...report }));
+        else say([...pushLines(report)], report.messageCount > 0);
+      },
+      onSynced: (report) => {
+        if (json) terminal.print(printableJson({ event: "synced", ...report }));
+        else say([...syncLines(report)], report.messageCount > 0);
+      },
+      onFailed: (error, retryInMs) => {
+        const { code, message } = failureFrom(error);
+        if (json) return terminal.print(printableJson({ event: "hub_failed", code, message, retryInMs }));
+        if (message !== failed) terminal.note(`${oneLine(message)} Trying again in ${retryInMs / 1_000} s.`);
+        failed = message;
+      },
     },
-    onFailed: (error, retryInMs) => {
-      const { code, message } = failureFrom(error);
-      if (json) return terminal.print(printableJson({ event: "push_failed", code, message, retryInMs }));
-      if (message !== failed) terminal.note(`${oneLine(message)} Trying again in ${retryInMs / 1_000} s.`);
-      failed = message;
-    },
-  });
+  );
 }
 
 interface Totals {
