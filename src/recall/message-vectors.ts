@@ -88,7 +88,7 @@ export class MessageVectors implements VectorSource {
   /** Returns the ids of the messages in a scope's sessions; undefined if there are many. */
   #few(scope: SearchScope): readonly number[] | undefined {
     const { fullText, evidence } = this.#repositories;
-    const isAll = scope.project === undefined && scope.sessionIds === undefined;
+    const isAll = scope.project === undefined && scope.sessionIds === undefined && !scope.mine;
     if (!isAll) return fullText.idsOf(scope);
     const ids = evidence.firstIds(ALL_MAX + 1);
     return ids.length > ALL_MAX ? undefined : ids;

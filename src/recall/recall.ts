@@ -101,6 +101,7 @@ export const recallSchema = once(() =>
     signal: z.optional(abortSignal()),
     project: z.optional(textOption()),
     sessionIds: z.optional(listOf(textOption())),
+    mine: z.optional(trueOrFalse()),
     roles: z.optional(listOf(oneWordOf(ROLES))),
     partTypes: z.optional(listOf(oneWordOf(PART_TYPES))),
     sinceMs: z.optional(unixMs()),

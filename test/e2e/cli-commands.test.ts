@@ -16,7 +16,7 @@ interface Trial {
 }
 
 const SESSION =
-  "id project title name tags opening source externalId parentSessionId forkSeq messageCount tokenCount themeCount clusterCount createdAtMs updatedAtMs";
+  "id project title name tags opening source author externalId parentSessionId forkSeq messageCount tokenCount themeCount clusterCount createdAtMs updatedAtMs";
 
 /** A trial for each command; null if the command does not end by itself, or is tried elsewhere. */
 const TRIALS: Readonly<Record<string, Trial | null>> = {

@@ -1,9 +1,12 @@
 import { writeFileSync } from "node:fs";
 import { expect, onTestFinished } from "vitest";
+import { answerLines } from "../../src/cli/commands/recall.ts";
 import { follow, type Hub, unfollow } from "../../src/hub/index.ts";
 import { importFiles } from "../../src/imports/import-files.ts";
 import { importRows } from "../../src/imports/import-rows.ts";
 import type { Store } from "../../src/index.ts";
+import { answerOf } from "../../src/session/aids/answer.ts";
+import { plainTerminal } from "../support/fake-terminal.ts";
 import {
   copiedStore,
   grantedTo,
@@ -47,6 +50,38 @@ test("people who all have a past are read by a fresh store and by each other", a
     }
     expect(store.verify().ok).toBe(true);
   }
+});
+
+test("answers say whose a copy is, and may leave copies out", async () => {
+  const { hub, home, away } = await hubWithStores();
+  home.session("theirs", { project: "web" }).append({ role: "user", content: "the lamp of theirs is green" });
+  const rewound = home.session("rewound", { project: "web" });
+  rewound.append([
+    { role: "user", content: "kept" },
+    { role: "user", content: "the lamp was red" },
+  ]);
+  away.session("mine", { project: "web" }).append({ role: "user", content: "my lamp is blue" });
+  follow(away, "web");
+  await hub.push(home, WEB);
+  rewound.rewind({ toSeq: 0 });
+  await hub.push(home, WEB);
+  await hub.sync(away);
+  const found = async (options = {}) => (await away.recall("lamp", options)).map(({ sessionId }) => sessionId).sort();
+  expect(await found()).toEqual(["mine", "theirs"]);
+  expect(await found({ mine: true })).toEqual(["mine"]);
+  expect(await found({ mine: true, superseded: true })).toEqual(["mine"]);
+  expect(
+    away
+      .sessions()
+      .map(({ id, author }) => [id, author === null])
+      .sort(),
+  ).toEqual([
+    ["mine", true],
+    ["rewound", false],
+    ["theirs", false],
+  ]);
+  const [session] = answerOf(await away.recall("lamp green"), away);
+  expect([...answerLines([session!], plainTerminal())][0]).toContain(`by ${session!.author}`);
 });
 
 test("handles and ids of a copy are those of its store", async () => {

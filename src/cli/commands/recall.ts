@@ -38,6 +38,7 @@ interface RecallFlags {
   neighbors: number;
   superseded?: boolean;
   explain?: boolean;
+  mine?: boolean;
   everywhere?: boolean;
 }
 
@@ -80,6 +81,7 @@ export const recallCommand: Command<RecallFlags> = {
     wholeNumberOption("neighbors", "with --json: messages before and after each hit", 0, RECALL_NEIGHBORS_MAX).default(
       RECALL_NEIGHBORS_DEFAULT,
     ),
+    new Option("--mine", "leave out copies of what others of the team have said"),
     new Option("--superseded", "also find what rewinds have superseded"),
     new Option("--explain", "show the terms of each score"),
     new Option("--everywhere", "ask the hub for what the whole team has pushed, followed here or not"),
@@ -180,7 +182,7 @@ export function* answerLines(
 }
 
 function* sessionLines(
-  { sessionId, title, project, agent, atMs, hits }: AnswerSession,
+  { sessionId, title, project, agent, author, atMs, hits }: AnswerSession,
   terminal: Terminal,
   idOf: (sessionId: string) => string,
   laterMax: number,
@@ -188,7 +190,9 @@ function* sessionLines(
   const { width } = terminal;
   const dim = (text: string): string => terminal.style("dim", text);
   const [day] = formatTime(atMs).split(" ");
-  const facts = [project, agent, day, idOf(sessionId)].flatMap((fact) => (fact ? [oneLine(fact)] : []));
+  const facts = [project, agent, author && `by ${author}`, day, idOf(sessionId)].flatMap((fact) =>
+    fact ? [oneLine(fact)] : [],
+  );
   const place = (title === null ? "" : " · ") + facts.join(" · ");
   const room = width === undefined ? Number.POSITIVE_INFINITY : Math.max(TITLE_WIDTH_MIN, width - displayWidth(place));
   yield terminal.style("bold", cut(oneLine(title ?? ""), room)) + dim(place);

@@ -93,7 +93,9 @@ function columnsOf({ idOf, projectOf }: Names, terminal: Terminal): Column<Sessi
 function titleOf(session: SessionOverview): string {
   const arrow = session.parentSessionId === null ? [] : ["↳"];
   const tags = session.tags.map((tag) => `#${oneLine(tag)}`);
-  return [...arrow, oneLine(session.name ?? (session.messageCount === 0 ? "(no messages)" : "")), ...tags].join(" ");
+  const by = session.author === null ? [] : [`(by ${oneLine(session.author)})`];
+  const name = oneLine(session.name ?? (session.messageCount === 0 ? "(no messages)" : ""));
+  return [...arrow, name, ...tags, ...by].join(" ");
 }
 
 function* sessionLines(

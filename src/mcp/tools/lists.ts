@@ -74,6 +74,7 @@ function sessionItem(session: ReturnType<Store["sessions"]>[number]): PageItem<z
   const attributes = {
     id,
     project: project ?? undefined,
+    by: session.author ?? undefined,
     tags: tags.join(", "),
     messages: messageCount,
     from: createdAt,

@@ -21,6 +21,8 @@ export interface AnswerSession<Hit extends RecallHit = RecallHit> {
   /** A name of the project that tells it from others. */
   project: string | null;
   agent: string | null;
+  /** Who of the team has pushed it, if it is a copy; null for one's own. */
+  author: string | null;
   /** The time of its first hit. */
   atMs: number;
   hits: AnswerHit<Hit>[];
@@ -47,7 +49,7 @@ export function answerOf<Hit extends RecallHit>(found: readonly Hit[], store?: S
   return groups.map((group): AnswerSession<Hit> => {
     const { sessionId, createdAtMs } = group[0]!;
     const about = reader?.aboutOf(sessionId);
-    const shown = { sessionId, title: null, project: null, agent: null, ...about, atMs: createdAtMs };
+    const shown = { sessionId, title: null, project: null, agent: null, author: null, ...about, atMs: createdAtMs };
     return { ...shown, hits: reader === undefined ? group.map(alone) : withAsks(group, shown.title, reader) };
   });
 }
@@ -111,9 +113,16 @@ class SessionReader {
     this.#projectOf = projectNamer(store);
   }
 
-  aboutOf(sessionId: string): Pick<AnswerSession, "title" | "project" | "agent"> | undefined {
+  aboutOf(sessionId: string): Pick<AnswerSession, "title" | "project" | "agent" | "author"> | undefined {
     const info = unlessDamaged((): SessionOverview => this.#session(sessionId).info());
-    return info && { title: info.name, project: this.#projectOf(info.project) || null, agent: info.source };
+    return (
+      info && {
+        title: info.name,
+        project: this.#projectOf(info.project) || null,
+        agent: info.source,
+        author: info.author,
+      }
+    );
   }
 
   /** Returns the number of the message of the user that a hit follows; undefined if there is none. */

@@ -176,7 +176,7 @@ export function hitsPage(
 }
 
 function sessionElement(
-  { sessionId, title, project, agent, hits }: AnswerSession,
+  { sessionId, title, project, agent, author, hits }: AnswerSession,
   lines: ReadonlyMap<RecallHit, string>,
 ): string {
   const about = {
@@ -184,6 +184,7 @@ function sessionElement(
     title: title === null ? undefined : titleShown(title),
     project: project ?? undefined,
     agent: agent ?? undefined,
+    by: author ?? undefined,
   };
   const content = hits.flatMap(({ hit, asked }) => [
     ...(asked === null ? [] : [element("asked", {}, escapeText(asked))]),

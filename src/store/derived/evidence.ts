@@ -81,20 +81,21 @@ export class EvidenceRepository extends PathReader {
     [messageId: number, text: string]
   >`SELECT m.id, m.text ${GIVEN}`.raw();
   readonly #superseded = this.statement<
-    { project: string | null; ids: string | null },
+    { project: string | null; ids: string | null; mine: 0 | 1 },
     RowOf<typeof MESSAGE> & { parentSessionId: string }
   >`
     SELECT ${MESSAGE.of("m")}, ${columns(sessions, "parentSessionId").of("s")}
     FROM sessions s CROSS JOIN messages m ON m.session_id = s.id
     WHERE NOT (s.${IS_SESSION}) AND (@project IS NULL OR s.project = @project)
+      AND (@mine = 0 OR (SELECT p.author FROM sessions p WHERE p.id = s.parent_session_id) IS NULL)
       AND (@ids IS NULL OR s.parent_session_id IN (SELECT value FROM json_each(@ids)))`;
   readonly #texts = this.statement<[ids: string], TextRow>`
     SELECT m.id AS messageId, ${MESSAGE.of("m")} ${GIVEN}`;
 
   /** The superseded messages of a scope's sessions. `sessionId` is the session that has superseded them. */
-  superseded({ project, sessionIds }: SearchScope): RowOf<typeof MESSAGE>[] {
+  superseded({ project, sessionIds, mine }: SearchScope): RowOf<typeof MESSAGE>[] {
     const ids = sessionIds === undefined ? null : JSON.stringify(sessionIds);
-    const rows = this.#superseded.all({ project: project ?? null, ids });
+    const rows = this.#superseded.all({ project: project ?? null, ids, mine: mine ? 1 : 0 });
     return rows.map(({ parentSessionId: sessionId, ...row }) => ({ ...row, sessionId }));
   }
 

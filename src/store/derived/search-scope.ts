@@ -8,6 +8,8 @@ const SAMPLED_MIN = 256;
 export interface SearchScope {
   project?: string;
   sessionIds?: readonly string[];
+  /** True to leave out copies of what others of a team have said. False by default. */
+  mine?: boolean;
   /** What these sessions share: see `scopeOf` of the evidence. */
   shared?: readonly Piece[];
   roles?: readonly Role[];
@@ -36,7 +38,7 @@ export function scopeCondition(scope: SearchScope): Condition {
 }
 
 /** The part of the condition that an index of `messages` answers. */
-export function sessionCondition({ project, sessionIds, shared = [] }: SearchScope): Condition {
+export function sessionCondition({ project, sessionIds, mine = false, shared = [] }: SearchScope): Condition {
   const conditions: Condition[] = [];
   if (sessionIds !== undefined) {
     const { sql, values } = oneOf("m.session_id", sessionIds);
@@ -50,13 +52,14 @@ export function sessionCondition({ project, sessionIds, shared = [] }: SearchSco
       values: [project],
     });
   }
+  if (mine) conditions.push({ sql: "m.session_id IN (SELECT id FROM sessions WHERE author IS NULL)", values: [] });
   return both(conditions);
 }
 
 /** Removes the condition on sessions, for messages of sessions that are known to fit. Forks share only some messages of a session. */
 export function withinSessions(scope: SearchScope): SearchScope {
   if (scope.shared !== undefined) return scope;
-  const { project: _, sessionIds: __, ...rest } = scope;
+  const { project: _, sessionIds: __, mine: ___, ...rest } = scope;
   return rest;
 }
 

@@ -33,6 +33,8 @@ export interface SessionOverview {
   /** The first 200 characters that the user wrote, for lists of sessions without titles. Null if no user has written. */
   opening: string | null;
   source: string | null;
+  /** Who of the team has pushed it, if it is a copy of what another has; null for one's own. */
+  author: string | null;
   externalId: string | null;
   /** The session that started it, or that it was forked from. */
   parentSessionId: string | null;
@@ -193,7 +195,19 @@ export class SessionOverviewRepository extends PathReader {
     const shown = new Map(this.#messages(shownIds).map((message) => [message.id, message]));
     const tags = this.#items.tagsOf(rows.map(({ id }) => id));
     return rows.map((row) => {
-      const { id, project, title, source, externalId, parentSessionId, forkSeq, newestId, openingId, ...counts } = row;
+      const {
+        id,
+        project,
+        title,
+        source,
+        author,
+        externalId,
+        parentSessionId,
+        forkSeq,
+        newestId,
+        openingId,
+        ...counts
+      } = row;
       const { messageCount, clusterCount, createdAtMs } = counts;
       const said = openingId === null ? null : known(shown, openingId).text;
       const opening = said === null ? null : beginningOf(said, OPENING_CHARS);
@@ -202,7 +216,7 @@ export class SessionOverviewRepository extends PathReader {
       const label = openingId === null && !title ? (this.#labelOf.get(id) ?? null) : null;
       const names = { id, project, title, name: title || label, tags: tags.get(id) ?? [] };
       const overview = {
-        ...{ ...names, opening, source, externalId, parentSessionId, forkSeq, messageCount },
+        ...{ ...names, opening, source, author, externalId, parentSessionId, forkSeq, messageCount },
         ...{ ...this.#sizesOf(row), clusterCount, createdAtMs, updatedAtMs },
       };
       // Most lists need no names, and to make them would take as long as the rest.

@@ -22,7 +22,7 @@ const HIT: RecallHit = {
 };
 
 function session(hits: Partial<RecallHit>[], asked: string | null = null): AnswerSession {
-  const about = { sessionId: "s", title: "The lock", project: "web", agent: "codex", atMs: 0 };
+  const about = { sessionId: "s", title: "The lock", project: "web", agent: "codex", author: null, atMs: 0 };
   return { ...about, hits: hits.map((hit) => ({ hit: { ...HIT, ...hit }, asked, question: null })) };
 }
 

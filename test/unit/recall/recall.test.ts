@@ -302,7 +302,7 @@ describe("how much", () => {
     // It would otherwise search all sessions, where one was meant.
     [
       { session: "s" } as never,
-      'Expected an option of recall to be one of limit, tokensMax, neighbors, near, by, superseded, explain, vectorMsMax, rerank, signal, project, sessionIds, roles, partTypes, sinceMs, untilMs, got "session".',
+      'Expected an option of recall to be one of limit, tokensMax, neighbors, near, by, superseded, explain, vectorMsMax, rerank, signal, project, sessionIds, mine, roles, partTypes, sinceMs, untilMs, got "session".',
     ],
     [
       { near: { fromMs: 2, toMs: 1 } },

@@ -137,7 +137,7 @@ export function SearchView() {
 }
 
 function SessionHits({ session, best }: { session: SearchSession; best: number }) {
-  const { sessionId, title, project, agent, atMs, hits } = session;
+  const { sessionId, title, project, agent, author, atMs, hits } = session;
   return (
     <li class="session-hits">
       <p class="hit-head">
@@ -147,6 +147,7 @@ function SessionHits({ session, best }: { session: SearchSession; best: number }
         <span class="row-facts">
           {project !== null && <span class="fact-wide">{visible(project)}</span>}
           {agent !== null && <span>{visible(agent)}</span>}
+          {author !== null && <span>by {visible(author)}</span>}
           <span>{shortDay(atMs)}</span>
         </span>
       </p>

@@ -308,6 +308,7 @@ function SessionRow({
         <span class="row-facts">
           <span class="fact-wide">{visible(projectName(session.project ?? ""))}</span>
           <span class="fact-wide">{session.source}</span>
+          {session.author !== null && <span>by {visible(session.author)}</span>}
           <span>{count(session.messageCount, "message")}</span>
           <span class="fact-wide">{compact(session.tokenCount)} tokens</span>
           <span>
