@@ -37,13 +37,12 @@ export function* pushLines({
 }: PushReport): Generator<string> {
   const sent = `Sent ${formatCount(messageCount, "message")} of ${formatCount(sessionCount, "session")}.`;
   const forgot = `Forgot ${formatCount(forgottenCount, "session")} on the hub.`;
-  if (messageCount > 0 || sessionCount > 0) yield sent;
-  if (forgottenCount > 0) yield forgot;
+  const did = [...(messageCount > 0 || sessionCount > 0 ? [sent] : []), ...(forgottenCount > 0 ? [forgot] : [])];
+  yield did.length > 0 ? did.join(" ") : "There was nothing to send.";
   if (refusedCount > 0) {
     const still = `${formatCount(refusedCount, "session")} that you forgot here ${refusedCount === 1 ? "is" : "are"} still on the hub`;
     yield `${still}: only the role that began a session can delete it there. The next push tries again.`;
   }
-  if (messageCount + sessionCount + forgottenCount + refusedCount === 0) yield "The hub has everything already.";
   for (const [outcome, text] of Object.entries(UNSENT)) {
     for (const id of lists[outcome as keyof typeof UNSENT])
       yield `${oneLine(id)} ${text.replaceAll("ID", oneLine(id))}`;

@@ -18,10 +18,10 @@ export const KEY_CHARS_MAX = 2_048;
 export const NAMESPACE_ELEMENTS_MAX = 32;
 
 /**
- * The most bytes to which a row on a hub may inflate. The longest message of a store has less, if each of its characters is written
- * as an escape, and so has the longest value.
+ * The most bytes to which a row on a hub may inflate. The longest message of a store has less, with what is sent before it in the same
+ * row, if each of its characters is written as an escape. So has the longest value.
  */
-export const HUB_BODY_BYTES_MAX = 6 * MESSAGE_CHARS_MAX;
+export const HUB_BODY_BYTES_MAX = 6 * MESSAGE_CHARS_MAX + 16_000_000;
 
 /** Levels of nesting in a message's JSON. Deeper JSON overflows the stack of recursive readers. */
 export const JSON_DEPTH_MAX = 200;

@@ -6,7 +6,15 @@ import { HubConnection } from "./connection.ts";
 import { type EverywhereHit, type EverywhereOptions, searchEverywhere } from "./everywhere.ts";
 import { type PushedSession, Pusher } from "./push.ts";
 import { enterHub, sessionsToPush } from "./remote.ts";
-import { becomeOwn, type PulledSession, Puller, type PullOptions, type SyncProgress, type SyncReport } from "./sync.ts";
+import {
+  becomeOwn,
+  isOfAll,
+  type PulledSession,
+  Puller,
+  type PullOptions,
+  type SyncProgress,
+  type SyncReport,
+} from "./sync.ts";
 
 export interface PushProgress {
   sessionId: string;
@@ -29,7 +37,7 @@ export interface PushOptions {
   fork?: boolean;
   /**
    * Decides about sessions that began in this store, or that it has taken, and of which the hub has forgotten all or some messages. By
-   * default they are kept, and `kept` in the report names them each time. `keep`: they are kept, and named no more. `forget`: they are forgotten here,
+   * default they are kept, and `kept` in the report names them each time. Without `sessions`, it decides about those that an earlier push has named. `keep`: they are kept, and named no more. `forget`: they are forgotten here,
    * too. `send`: they go to the hub again, as sessions of their own.
    */
   forgotten?: "keep" | "forget" | "send";
@@ -174,18 +182,21 @@ class OpenedHub implements Hub {
     };
     const chosen = sessionsToPush(store, sessions, projects);
     const missing = new Set(await pusher.missing(chosen.map(({ id }) => id)));
-    let refused: StoreError | undefined;
+    let refused: unknown;
     let doneCount = 0;
     for (const { id, project } of chosen) {
       const name = project === null ? "" : hubNameOf(repositories, project);
       let pushed: PushedSession = { outcome: "unchanged", messageCount: 0 };
       try {
         const { forgotten } = repositories.database.read(() => hubNotesOf(repositories, id));
-        if (missing.has(id) || (forgotten !== undefined && options.forgotten !== undefined)) {
-          pushed = await this.#lost(store, pusher, id, name, options, report);
+        // Who names no session decides about those that an earlier push has named.
+        const isDecided = sessions !== undefined || forgotten === "asked";
+        const decision = isDecided ? options.forgotten : undefined;
+        if (missing.has(id) || (forgotten !== undefined && decision !== undefined)) {
+          pushed = await this.#lost(store, pusher, id, name, decision, report);
         } else if (forgotten === undefined && pusher.hasUnsent(id, name)) {
           pushed = await pusher.push(id, name);
-          if (pushed.outcome === "gone") pushed = await this.#lost(store, pusher, id, name, options, report);
+          if (pushed.outcome === "gone") pushed = await this.#lost(store, pusher, id, name, decision, report);
         }
         if (options.fork && (pushed.outcome === "moved" || pushed.outcome === "diverged")) {
           becomeOwn(repositories, id);
@@ -193,7 +204,7 @@ class OpenedHub implements Hub {
           report.forked.push(id);
         }
       } catch (error) {
-        if (!StoreError.is(error) || !/^(SESSION_SHARED|HUB_REFUSED|ROWS_INVALID)$/.test(error.code)) throw error;
+        if (signal?.aborted || isOfAll(error)) throw error;
         refused ??= error; // the other sessions are pushed first
       }
       const { outcome, messageCount } = pushed;
@@ -213,7 +224,7 @@ class OpenedHub implements Hub {
     pusher: Pusher,
     id: string,
     project: string,
-    { forgotten }: PushOptions,
+    forgotten: PushOptions["forgotten"],
     report: PushReport,
   ): Promise<PushedSession> {
     const { repositories } = internalsOf(store);

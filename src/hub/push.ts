@@ -35,45 +35,54 @@ export interface SessionRow {
   holder: string;
   beganBy: string;
   project: string;
-  head: Buffer;
+  /** A digest of its head. */
+  head: string;
   length: number;
   messageCount: number;
   pushedBy: string;
 }
 
-export const SESSION_COLUMNS = `session_no AS "sessionNo", origin, session_id AS name, holder, began_by AS "beganBy", project, head, length,
+/** Of the digest of a head, in hexadecimal. */
+export const HEAD_DIGEST_CHARACTERS = 32;
+
+export const SESSION_COLUMNS = `session_no AS "sessionNo", origin, session_id AS name, holder, began_by AS "beganBy", project, left(encode(sha256(head), 'hex'), ${HEAD_DIGEST_CHARACTERS}) AS head, length,
   message_count AS "messageCount", pushed_by AS "pushedBy"`;
 
 /** The most events of a log that are read at once, in bytes of their bodies. */
 const PAGE_BYTES = 4_000_000;
 const PAGE_ROWS = 200;
 
-/** Yields the events of a session's log from a place on, as many as a push has sent at once. `length` counts all until then. */
+/**
+ * Yields the events of a session's log from a place on, as many as a push has sent at once. `length` counts all until then.
+ *
+ * @param until  How many events the session's row says that it has.
+ */
 export async function* logFrom(
   hub: HubConnection,
-  sessionNo: number,
+  { sessionNo, length: until }: Pick<SessionRow, "sessionNo" | "length">,
   from: number,
   signal?: AbortSignal,
 ): AsyncGenerator<{ events: SessionEvent[]; length: number }> {
-  for (let next = from; ; ) {
+  for (let next = from; next < until; ) {
     const rows = await hub.transaction(async (client) => {
       // The server knows the length of a body without reading its bytes.
       const sql = `SELECT n, body FROM (
           SELECT n, body, sum(octet_length(body)) OVER (ORDER BY n) - octet_length(body) AS before FROM (
-            SELECT n, body FROM ${hub.schema}.log WHERE session_no = $1 AND n >= coalesce((
+            SELECT n, body FROM ${hub.schema}.log WHERE session_no = $1 AND n < $3 AND n >= coalesce((
               SELECT max(n) FROM ${hub.schema}.log WHERE session_no = $1 AND n <= $2), 0) ORDER BY n LIMIT ${PAGE_ROWS}) AS page
         ) AS measured WHERE before < ${PAGE_BYTES} ORDER BY n`;
-      return (await client.query<{ n: number; body: Buffer }>(sql, [sessionNo, next])).rows;
+      return (await client.query<{ n: number; body: Buffer }>(sql, [sessionNo, next, until])).rows;
     }, signal);
     const before = next;
     for (const { n, body } of rows) {
-      const events = eventsOf(body);
-      if (n > next) throw new StoreError("ROWS_INVALID", { reason: `a row of the log is missing before place ${n}` });
-      if (n + events.length <= next) continue;
-      yield { events: events.slice(next - n), length: n + events.length };
-      next = n + events.length;
+      if (n > next) break;
+      const events = eventsOf(body).slice(next - n, until - n);
+      if (events.length === 0) continue;
+      next += events.length;
+      yield { events, length: next };
     }
-    if (next === before) return;
+    if (next === before)
+      throw new StoreError("ROWS_INVALID", { reason: `a row of the log is missing at place ${next}` });
   }
 }
 
@@ -257,9 +266,8 @@ export class Pusher {
       const change = `UPDATE ${schema}.sessions SET length = length + $4, message_count = coalesce($5, message_count) + $6,
           last_at_ms = coalesce($7, last_at_ms), head = coalesce($8, head), title = CASE WHEN $8::bytea IS NULL THEN title ELSE $9 END,
           project = $10, pushed_at = clock_timestamp(), pushed_by = session_user
-        WHERE session_no = $1 AND holder = $2 AND length = $3 RETURNING session_no`;
-      const add = `WITH changed AS (${change}) INSERT INTO ${schema}.log (session_no, n, body) SELECT session_no, $3, $11 FROM changed`;
-      const { rowCount } = await client.query(events.length === 0 ? change : add, [
+        WHERE session_no = $1 AND holder = $2 AND length = $3`;
+      const { rowCount } = await client.query(change, [
         ...[
           sessionNo,
           this.#storeId,
@@ -270,10 +278,14 @@ export class Pusher {
           unsent.lastAtMs ?? null,
         ],
         ...[head && bodyOfHead(head), head && shownText(head.head.title), project],
-        ...(events.length === 0 ? [] : [encodeBody(events)]),
       ]);
-      if (rowCount === 1 && hasWords) await indexWords(client, schema, sessionNo, length, events);
-      return rowCount === 1;
+      if (rowCount !== 1) return false;
+      if (events.length > 0) {
+        const add = `INSERT INTO ${schema}.log (session_no, n, body) VALUES ($1, $2, $3)`;
+        await client.query(add, [sessionNo, length, encodeBody(events)]);
+      }
+      if (hasWords) await indexWords(client, schema, sessionNo, length, events);
+      return true;
     }, this.#signal);
     if (!isTaken) return "refused";
     this.#note(sessionId, { ...unsent.notes, sessionNo, length: length + events.length, head: digest });
@@ -320,12 +332,9 @@ export class Pusher {
     }, this.#signal);
   }
 
-  async pathOnHub({ sessionNo, length }: SessionRow): Promise<HubPath> {
+  async pathOnHub(row: SessionRow): Promise<HubPath> {
     const path = new HubPath();
-    for await (const page of logFrom(this.#hub, sessionNo, 0, this.#signal)) {
-      path.add(page.events.slice(0, page.events.length - Math.max(0, page.length - length)));
-      if (page.length >= length) break;
-    }
+    for await (const { events } of logFrom(this.#hub, row, 0, this.#signal)) path.add(events);
     return path;
   }
 }

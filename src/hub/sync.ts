@@ -17,7 +17,15 @@ import {
 } from "../store/index.ts";
 import type { HubConnection } from "./connection.ts";
 import { headOf } from "./log.ts";
-import { commonPlace, logFrom, numbersThere, Pusher, SESSION_COLUMNS, type SessionRow } from "./push.ts";
+import {
+  commonPlace,
+  HEAD_DIGEST_CHARACTERS,
+  logFrom,
+  numbersThere,
+  Pusher,
+  SESSION_COLUMNS,
+  type SessionRow,
+} from "./push.ts";
 import { type Follows, followsOf, noteSynced } from "./remote.ts";
 
 export interface PullOptions {
@@ -108,22 +116,28 @@ export class Puller {
     const retry: number[] = [];
     let doneCount = 0;
     const progressed = (): void => onProgress?.({ doneCount, sessionCount, messageCount: report.messageCount });
-    // Nothing is asked for the rows if there are none, which is so most of the time.
-    for await (const row of sessionCount === 0 ? [] : this.#followed(follows)) {
-      this.#signal?.throwIfAborted();
-      try {
-        const brought = await this.#follow(row, (count) => {
-          report.messageCount += count;
-          progressed();
-        });
-        if (brought) report.sessionCount += 1;
-      } catch (error) {
-        if (this.#signal?.aborted || isOfAll(error)) throw error;
-        retry.push(row.sessionNo);
-        report.refused.push({ sessionId: row.name, reason: (error as Error).message });
+    let failure: unknown;
+    try {
+      // Nothing is asked for the rows if there are none, which is so most of the time.
+      for await (const row of sessionCount === 0 ? [] : this.#followed(follows)) {
+        this.#signal?.throwIfAborted();
+        try {
+          const brought = await this.#follow(row, (count) => {
+            report.messageCount += count;
+            progressed();
+          });
+          if (brought) report.sessionCount += 1;
+        } catch (error) {
+          if (this.#signal?.aborted || isOfAll(error)) throw error;
+          retry.push(row.sessionNo);
+          report.refused.push({ sessionId: row.name, reason: (error as Error).message });
+        }
+        doneCount = Math.min(doneCount + 1, sessionCount); // others push meanwhile
+        progressed();
       }
-      doneCount = Math.min(doneCount + 1, sessionCount); // others push meanwhile
-      progressed();
+    } catch (error) {
+      if (this.#signal?.aborted) throw error;
+      failure = error; // what was forgotten goes all the same
     }
     if (gone.size > 0) {
       const { dropped, refused } = this.#store.copies.drop(this.#copies(gone).map(({ id }) => id));
@@ -131,6 +145,7 @@ export class Puller {
       for (const { sessionId, error } of refused) report.refused.push({ sessionId, reason: error.message });
     }
     this.#store.eraseDue();
+    if (failure !== undefined) throw failure;
     noteSynced(this.#repositories, follows, { mark: now, retry });
     return report;
   }
@@ -184,7 +199,7 @@ export class Puller {
       return brought?.outcome === "continued";
     } else {
       const { sessionNo, length = 0, head } = this.#notes(id);
-      if (sessionNo === row.sessionNo && length >= row.length && head === digestOf(row.head)) return false;
+      if (sessionNo === row.sessionNo && length >= row.length && head === row.head) return false;
     }
     await this.#bring(row, onMessages);
     return true;
@@ -205,7 +220,8 @@ export class Puller {
         id = undefined;
       }
     }
-    const head = headOf(row.head);
+    const bytes = await this.#headOf(row);
+    const head = headOf(bytes);
     id ??= copies.idFor(row.name, row.origin);
     copies.putHead(
       id,
@@ -218,18 +234,28 @@ export class Puller {
       {
         ...(row.origin !== this.#storeId && { origin: row.origin }),
         ...(id !== row.name && { name: row.name }),
-        ...{ isCopy: true, sessionNo: row.sessionNo, head: digestOf(row.head) },
+        ...{ isCopy: true, sessionNo: row.sessionNo, head: digestOf(bytes) },
       },
     );
     this.#byName?.set(nameOf(row), id);
     const { length = 0 } = this.#notes(id);
-    for await (const { events, length: end } of logFrom(this.#hub, row.sessionNo, length, this.#signal)) {
+    for await (const { events, length: end } of logFrom(this.#hub, row, length, this.#signal)) {
       for (let from = 0; from < events.length; from += BATCH_MESSAGES_MAX) {
         const batch = events.slice(from, from + BATCH_MESSAGES_MAX);
         onMessages(copies.add(id, batch, end - events.length + from + batch.length));
       }
     }
     return id;
+  }
+
+  /** @throws {StoreError} `SESSION_NOT_FOUND` if the session was forgotten meanwhile. */
+  async #headOf({ sessionNo, name }: SessionRow): Promise<Buffer> {
+    const rows = await this.#hub.transaction(async (client) => {
+      const sql = `SELECT head FROM ${this.#hub.schema}.sessions WHERE session_no = $1`;
+      return (await client.query<{ head: Buffer }>(sql, [sessionNo])).rows;
+    }, this.#signal);
+    if (rows[0] === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId: name });
+    return rows[0].head;
   }
 
   /** Brings a session up to date that began here or is taken. @returns undefined if it has gone on here. */
@@ -386,8 +412,8 @@ export class Puller {
 }
 
 /** True for an error of the hub or of the store, which the next session would meet, too. */
-function isOfAll(error: unknown): boolean {
-  return StoreError.is(error) && /^(HUB|STORE|FORMAT)_/.test(error.code);
+export function isOfAll(error: unknown): boolean {
+  return StoreError.is(error) && /^(HUB|STORE|FORMAT)_(?!REFUSED|CORRUPT)/.test(error.code);
 }
 
 const KNOWN = (sessionId: string): PulledSession => {
@@ -395,10 +421,8 @@ const KNOWN = (sessionId: string): PulledSession => {
 };
 
 function digestOf(head: Buffer): string {
-  return hash("sha256", head).slice(0, DIGEST_CHARACTERS);
+  return hash("sha256", head).slice(0, HEAD_DIGEST_CHARACTERS);
 }
-
-const DIGEST_CHARACTERS = 32;
 
 function nameOf({ origin, name }: Pick<SessionRow, "origin" | "name">): string {
   return `${origin} ${name}`;

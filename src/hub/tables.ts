@@ -22,6 +22,10 @@ export interface Roles {
   write: string;
 }
 
+/** What a row may have at most, so that one row cannot keep others from reading: a server and a driver cannot send some that can be stored. */
+const BODY_BYTES_MAX = 240_000_000;
+const NAME_CHARS_MAX = 4_096;
+
 /**
  * SQL that makes the schema of a team. Rights are plain grants; policies only see to it that nobody deletes what another role began, or
  * pushes in another's name. They are of no concern to readers. There are no functions and no triggers.
@@ -52,10 +56,10 @@ CREATE TABLE ${schema}.sessions (
   began_by text NOT NULL DEFAULT session_user,
   -- The store that may push.
   holder uuid NOT NULL,
-  project text NOT NULL,
-  title text,
+  project text NOT NULL CHECK (length(project) <= ${NAME_CHARS_MAX}),
+  title text CHECK (length(title) <= ${NAME_CHARS_MAX}),
   -- Title, settings and items: what is overwritten. JSON is in bytes, because jsonb orders keys and text refuses U+0000.
-  head bytea NOT NULL DEFAULT '',
+  head bytea NOT NULL DEFAULT '' CHECK (octet_length(head) <= ${BODY_BYTES_MAX}),
   -- How many events its log has, and how many messages its path.
   length bigint NOT NULL DEFAULT 0,
   message_count bigint NOT NULL DEFAULT 0,
@@ -71,7 +75,7 @@ CREATE TABLE ${schema}.log (
   session_no bigint NOT NULL REFERENCES ${schema}.sessions ON DELETE CASCADE,
   -- The place of its first event.
   n bigint NOT NULL,
-  body bytea NOT NULL,
+  body bytea NOT NULL CHECK (octet_length(body) <= ${BODY_BYTES_MAX}),
   PRIMARY KEY (session_no, n)
 );
 ALTER TABLE ${schema}.log ALTER COLUMN body SET STORAGE EXTERNAL;
@@ -81,6 +85,11 @@ CREATE POLICY readable ON ${schema}.sessions FOR SELECT USING (true);
 CREATE POLICY writable ON ${schema}.sessions FOR INSERT WITH CHECK (true);
 CREATE POLICY changeable ON ${schema}.sessions FOR UPDATE USING (true) WITH CHECK (pushed_by = session_user);
 CREATE POLICY deletable ON ${schema}.sessions FOR DELETE USING (began_by = session_user);
+ALTER TABLE ${schema}.log ENABLE ROW LEVEL SECURITY;
+CREATE POLICY readable ON ${schema}.log FOR SELECT USING (true);
+-- Whoever adds to a session has said so in its row before.
+CREATE POLICY addable ON ${schema}.log FOR INSERT WITH CHECK (EXISTS (
+  SELECT FROM ${schema}.sessions s WHERE s.session_no = log.session_no AND s.pushed_by = session_user AND log.n < s.length));
 
 GRANT USAGE ON SCHEMA ${schema} TO ${read}, ${write};
 GRANT SELECT ON ALL TABLES IN SCHEMA ${schema} TO ${read}, ${write};

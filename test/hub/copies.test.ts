@@ -139,6 +139,7 @@ test("a copy is read, and not written, until it is taken or forked", async () =>
     () => copy.pin(copy.messages()[0]!.id),
     () => copy.edit(copy.messages()[0]!.id, more),
     () => copy.entries.append([{ value: 1 }]),
+    () => away.items.put(["app"], "k", 1, { session: "one" }),
   ];
   for (const write of writes) expect(write).toThrow(expect.objectContaining({ code: "SESSION_COPIED" }));
   copy.fork({ id: "beside" }).append(more);
@@ -229,11 +230,15 @@ test("nobody deletes what began here: it is kept until the person chooses", asyn
   for (const id of ["a", "b", "c"]) home.session(id, { project: "web" }).append(talkOf(3, id));
   await hub.push(home, WEB);
   await run(url, "DELETE FROM coppice_test.sessions");
-  expect((await hub.push(home, WEB)).kept.sort()).toEqual(["a", "b", "c"]);
+  const before = await hub.push(home, { ...WEB, forgotten: "forget" }); // nobody has seen them yet
+  expect(before).toMatchObject({ gone: [], kept: expect.arrayContaining(["a", "b", "c"]) });
   expect(await hub.push(home, { sessions: ["a"], forgotten: "forget" })).toMatchObject({ gone: ["a"] });
   expect(await hub.push(home, { sessions: ["b"], forgotten: "send" })).toMatchObject({ messageCount: 3 });
   expect(await hub.push(home, { sessions: ["c"], forgotten: "keep" })).toMatchObject({ kept: [] });
   expect(await hub.push(home, WEB)).toMatchObject({ kept: [], messageCount: 0 });
+  for (const forgotten of ["forget", "send"] as const) {
+    expect(await hub.push(home, { ...WEB, forgotten })).toMatchObject({ gone: [], messageCount: 0 });
+  }
   expect(
     home
       .sessions()

@@ -1,9 +1,9 @@
 import { deflateRawSync } from "node:zlib";
-import { expect } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { follow } from "../../src/hub/index.ts";
 import { headOf } from "../../src/hub/log.ts";
 import { internalsOf } from "../../src/session/opened-store.ts";
-import { hubWithStores, run, talkOf, test } from "../support/hub.ts";
+import { grantedTo, hubWithStores, run, talkOf, test } from "../support/hub.ts";
 
 const bodyOf = (value: unknown): Buffer => Buffer.concat([Buffer.of(1), deflateRawSync(JSON.stringify(value))]);
 const said = (message: object): object => ({ message: { createdAtMs: 1, ...message } });
@@ -58,6 +58,40 @@ test("a head that is no head is named, and a row of the log that is missing, too
   follow(away, null);
   const { refused } = await hub.sync(away);
   expect(refused.map(({ sessionId }) => sessionId).sort()).toEqual(["bad", "gap"]);
+});
+
+test("nobody adds to a session in another's name", async () => {
+  const { url, hub, home, away } = await hubWithStores();
+  home.session("one", { project: "web" }).append(talkOf(3));
+  await hub.push(home, { projects: ["web"] });
+  const other = `other_${process.pid}`;
+  await run(url, `CREATE ROLE ${other} LOGIN`);
+  onTestFinished(() => run(url, `DROP OWNED BY ${other}; DROP ROLE ${other}`).then(() => {}));
+  const theirs = await grantedTo(url, other, "test", "write");
+  const add = "INSERT INTO coppice_test.log SELECT session_no, $2, $1 FROM coppice_test.sessions";
+  const body = bodyOf([said({ role: "user", parts: [{ type: "text", text: "not hers" }] })]);
+  for (const place of [1, 2, 3, 4]) {
+    await expect(run(theirs, add, [body, place])).rejects.toThrow("row-level security");
+  }
+  await run(url, add, [body, 4]); // by a superuser
+  follow(away, "web");
+  expect(await hub.sync(away)).toMatchObject({ messageCount: 3, refused: [] });
+
+  // Who adds by the rules is its author from then on.
+  await run(theirs, "UPDATE coppice_test.sessions SET length = 4, pushed_by = session_user");
+  await run(theirs, add, [body, 3]);
+  await run(url, "UPDATE coppice_test.sessions SET pushed_at = clock_timestamp()");
+  expect(await hub.sync(away)).toMatchObject({ messageCount: 1 });
+  expect(away.sessions()).toMatchObject([{ author: other }]);
+  home.resume("one").append(talkOf(1, "more"));
+  expect(await hub.push(home, { projects: ["web"] })).toMatchObject({ diverged: ["one"] });
+});
+
+test("a row that is too large for others to read is not taken", async () => {
+  const { url } = await hubWithStores();
+  const insert =
+    "INSERT INTO coppice_test.sessions (origin, session_id, holder, project, head) VALUES (gen_random_uuid(), 's', gen_random_uuid(), 'web'";
+  await expect(run(url, `${insert}, decode(repeat('00', 240000001), 'hex'))`)).rejects.toThrow("check constraint");
 });
 
 const HEAD = {

@@ -40,7 +40,10 @@ beforeAll(async () => {
   await initHub(hub, TEAM, true);
   await hub.close();
   const writer = asRole(url, WRITER);
-  for (const table of TABLES) await run(writer, insertOf(table));
+  for (const table of TABLES) {
+    await run(writer, insertOf(table));
+    if (table === "sessions") await run(writer, `UPDATE ${SCHEMA}.sessions SET length = 1`);
+  }
   await run(url, `REVOKE coppice_write_${TEAM} FROM ${REVOKED}`);
 });
 

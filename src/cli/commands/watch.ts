@@ -154,7 +154,7 @@ function hubOf(
     {
       onPushed: (report) => {
         if (json) terminal.print(printableJson({ event: "pushed", ...report }));
-        else say([...pushLines(report)], report.messageCount > 0);
+        else say([...pushLines(report)], report.messageCount + report.forgottenCount > 0);
       },
       onSynced: (report) => {
         if (json) terminal.print(printableJson({ event: "synced", ...report }));

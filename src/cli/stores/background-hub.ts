@@ -103,15 +103,21 @@ export class BackgroundHub {
   async #step(): Promise<void> {
     const { followedOf, remoteOf } = await import("../../hub/remote.ts");
     const remote = remoteOf(this.#store);
+    const isSyncDue = Date.now() >= this.#syncAtMs;
+    if (isSyncDue) this.#syncAtMs = Date.now() + PAUSE_MS;
+    if (remote === undefined) return;
     const { projects, all } = followedOf(this.#store);
-    if (Date.now() >= this.#syncAtMs) {
-      if (remote !== undefined && (all !== null || projects.length > 0)) {
-        const hub = await this.#hubOf(remote);
-        this.#listeners.onSynced(await hub.sync(this.#store, { signal: this.#stopping.signal }));
-      }
-      this.#syncAtMs = Date.now() + PAUSE_MS;
+    const failures: unknown[] = [];
+    if (isSyncDue && (all !== null || projects.length > 0)) {
+      await this.#sync(remote).catch((error: unknown) => failures.push(error)); // what is here is pushed all the same
     }
-    if (remote !== undefined) await this.#push(remote);
+    await this.#push(remote).catch((error: unknown) => failures.push(error));
+    if (failures.length > 0) throw failures[0];
+  }
+
+  async #sync(remote: Remote): Promise<void> {
+    const hub = await this.#hubOf(remote);
+    this.#listeners.onSynced(await hub.sync(this.#store, { signal: this.#stopping.signal }));
   }
 
   async #hubOf(remote: Remote): Promise<Hub> {

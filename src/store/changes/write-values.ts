@@ -74,8 +74,10 @@ export function restoreItem({ database, items }: Repositories, item: NewItem, cr
 export function putItem({ database, sessions, items }: Repositories, item: NewItem): void {
   database.write("items.put", () => {
     const { sessionId } = item;
-    if (sessionId !== null && sessions.byId(sessionId) === undefined) {
-      throw new StoreError("SESSION_NOT_FOUND", { sessionId });
+    if (sessionId !== null) {
+      const session = sessions.byId(sessionId);
+      if (session === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
+      if (session.author !== null) throw new StoreError("SESSION_COPIED", { sessionId, author: session.author });
     }
     items.put(item);
   });
