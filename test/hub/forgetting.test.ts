@@ -216,3 +216,13 @@ test("a copy that was forgotten stays away, whatever its id was here", async () 
   await hub.pull(away, "plan");
   expect(idsOf(away)).toHaveLength(1);
 });
+
+test("what began here and was forgotten stays away, also while the hub still has it", async () => {
+  const { hub, home } = await taken();
+  follow(home, "web");
+  home.forget("one");
+  expect(await hub.sync(home)).toMatchObject({ sessionCount: 0 });
+  expect(idsOf(home)).toEqual([]);
+  await hub.pull(home, "one");
+  expect(home.resume("one").messages()).toHaveLength(56);
+});

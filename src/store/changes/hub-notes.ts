@@ -35,7 +35,6 @@ export interface HubNotes {
 /** The id of the hub that the notes are about. Each hub counts its sessions from 1. */
 const HUB = "hubId";
 const FORGOTTEN = "hubForgotten";
-const FORGOTTEN_COPIES = "hubForgottenCopies";
 
 function nameOf(sessionId: string): string {
   return `hub ${sessionId}`;
@@ -131,14 +130,17 @@ export function notePushed(repositories: Repositories, sessionId: string, change
   else if (changes.sessionNo !== undefined) addForgotten(repositories, { sessionNo: changes.sessionNo });
 }
 
-/** Notes that a session was forgotten. Others lose it with the next push, unless it was a copy. Call it after writing its tombstones. */
+/**
+ * Notes that a session was forgotten: no sync brings it again. Others lose it with the next push, unless it was a copy. Call it after
+ * writing its tombstones.
+ */
 export function noteForgotten(repositories: Repositories, sessionId: string): void {
   const { settings } = repositories;
-  const notes = hubNotesOf(repositories, sessionId);
-  if (isCopied(repositories, sessionId)) {
-    const { origin = storeIdOf(repositories) ?? "", name = sessionId } = notes;
-    settings.set(FORGOTTEN_COPIES, [...forgottenCopies(repositories), digestOf(repositories, { origin, name })]);
-  } else addForgotten(repositories, notes);
+  const notes = settings.get(nameOf(sessionId)) as HubNotes | undefined;
+  if (notes === undefined) return;
+  const { origin = storeIdOf(repositories) ?? "", name = sessionId } = notes;
+  settings.set(forgottenName(repositories, { origin, name }), true);
+  if (!isCopied(repositories, sessionId)) addForgotten(repositories, notes);
   settings.delete(nameOf(sessionId));
 }
 
@@ -174,25 +176,17 @@ export function dropHubNotes({ settings }: Pick<Repositories, "settings">, sessi
   settings.delete(nameOf(sessionId));
 }
 
-/** True if the user has forgotten the copy of this session, so that only a pull brings it back. */
+/** True if the user has forgotten this session, so that only a pull brings it back. */
 export function isForgottenCopy(repositories: Repositories, session: NameOnHub): boolean {
-  return forgottenCopies(repositories).includes(digestOf(repositories, session));
+  return repositories.settings.get(forgottenName(repositories, session)) !== undefined;
 }
 
-/** Lets a copy that was forgotten be pulled again, under this id. Call it inside a transaction. */
+/** Lets a session that was forgotten be pulled again, under this id. Call it inside a transaction. */
 export function takeForgottenCopy(repositories: Repositories, session: NameOnHub, sessionId: string): void {
   const { settings, tombstones } = repositories;
   if (!isForgottenCopy(repositories, session)) return;
-  const digest = digestOf(repositories, session);
-  settings.set(
-    FORGOTTEN_COPIES,
-    forgottenCopies(repositories).filter((other) => other !== digest),
-  );
+  settings.delete(forgottenName(repositories, session));
   tombstones.delete(tombstones.makeDigests().session(sessionId), undefined);
-}
-
-function forgottenCopies({ settings }: Pick<Repositories, "settings">): string[] {
-  return (settings.get(FORGOTTEN_COPIES) as string[] | undefined) ?? [];
 }
 
 /** By what a session is known in all stores. */
@@ -201,7 +195,7 @@ interface NameOnHub {
   name: string;
 }
 
-/** Returns a digest of a name, as in the tombstones, so that no id of a forgotten session stays. */
-function digestOf({ tombstones }: Repositories, { origin, name }: NameOnHub): string {
-  return tombstones.digests()?.session(`${origin} ${name}`).toString("hex") ?? "";
+/** Returns the name of a setting, with a digest as in the tombstones, so that no id of a forgotten session stays. */
+function forgottenName({ tombstones }: Repositories, { origin, name }: NameOnHub): string {
+  return `hubForgotten ${tombstones.digests()?.session(`${origin} ${name}`).toString("hex")}`;
 }
