@@ -7,9 +7,14 @@ import type { OpenedStore } from "../session/opened-store.ts";
 import {
   allHubNotes,
   beganHere,
+  endOf,
+  type HubNoteChanges,
   type HubNotes,
   hubNotesOf,
+  idHere,
   isForgottenCopy,
+  type NameOnHub,
+  newIdHere,
   noteOnHub,
   projectOnHub,
   type Repositories,
@@ -93,8 +98,6 @@ export class Puller {
   readonly #repositories: Repositories;
   readonly #storeId: string;
   readonly #signal: AbortSignal | undefined;
-  /** The sessions of the store by origin and name. */
-  #byName: Map<string, string> | undefined;
 
   constructor(hub: HubConnection, store: OpenedStore, storeId: string, signal: AbortSignal | undefined) {
     this.#hub = hub;
@@ -151,38 +154,41 @@ export class Puller {
   }
 
   /** @throws {StoreError} `SESSION_NOT_FOUND`, `SESSION_DIVERGED`, `SESSION_FORGOTTEN`, `OPTION_INVALID`, `ROWS_INVALID`. */
-  async pull(sessionId: string, { take = false, fork = false, project, origin }: PullOptions): Promise<PulledSession> {
+  async pull(sessionId: string, options: PullOptions): Promise<PulledSession> {
+    const { take = false, fork = false, project, origin } = options;
     const row = await this.#find(sessionId, { project, origin });
     let id = this.#idOf(row);
     let forkId: string | null = null;
-    if (id === undefined) {
-      const free = this.#store.copies.idFor(row.name, row.origin);
-      this.#repositories.database.write("pull", () => takeForgottenCopy(this.#repositories, row, free));
-    } else if (!this.#isCopy(id)) {
-      const isKept = await this.#bringUp(id, row, take);
-      if (isKept !== undefined) return isKept;
-      if (!fork) throw new StoreError("SESSION_DIVERGED", { sessionId: id, what: "messages that the hub lacks" });
-      forkId = id;
-      becomeOwn(this.#repositories, id);
-      this.#byName = undefined;
-      id = undefined;
-    }
     let messageCount = 0;
-    const isNew = id === undefined;
-    id = await this.#bring(row, (count) => {
+    const onMessages = (count: number): void => {
       messageCount += count;
-    });
-    if (take) {
-      for (let current = row; !(await this.#take(id, current)); ) {
-        current = await this.#find(sessionId, { project, origin: row.origin });
-        await this.#bring(current, (count) => {
-          messageCount += count;
-        });
+    };
+    let isHolder = false;
+    if (id !== undefined && !this.#isCopy(id)) {
+      isHolder = row.holder === this.#storeId;
+      const found = await this.#bringUp(id, row, onMessages);
+      if (found === "diverged" || (found === "ahead" && !isHolder && !take)) {
+        if (!fork) throw new StoreError("SESSION_DIVERGED", { sessionId: id, what: "messages that the hub lacks" });
+        forkId = id;
+        becomeOwn(this.#repositories, id);
+        id = undefined;
       }
     }
-    this.#store.eraseDue();
+    const isNew = id === undefined;
+    if (isNew) {
+      this.#repositories.database.write("pull", () =>
+        takeForgottenCopy(this.#repositories, row, newIdHere(this.#repositories, row)),
+      );
+    }
+    if (id === undefined || this.#isCopy(id)) id = await this.#bring(row, onMessages);
     const outcome = isNew ? "new" : messageCount > 0 ? "continued" : "known";
-    return { sessionId: id, outcome, messageCount, isHolder: take, forkId };
+    if (id === undefined || (take && !isHolder && !(await this.#take(id, row)))) {
+      // Another process has taken it, or the hub has more of it by now.
+      const again = await this.pull(sessionId, { ...options, origin: row.origin });
+      return { ...again, outcome, messageCount: messageCount + again.messageCount, forkId: forkId ?? again.forkId };
+    }
+    this.#store.eraseDue();
+    return { sessionId: id, outcome, messageCount, isHolder: isHolder || take, forkId };
   }
 
   /** Brings a followed session. @returns false if there was nothing to do. */
@@ -194,58 +200,52 @@ export class Puller {
       const { sessionNo, length } = this.#notes(id);
       if (row.sessionNo !== sessionNo) return false; // a push asks the person
       if (row.length === length) return false;
-      const brought = await this.#bringUp(id, row, false);
-      if (brought !== undefined) onMessages(brought.messageCount);
-      return brought?.outcome === "continued";
+      let isNews = false;
+      await this.#bringUp(id, row, (count) => {
+        isNews ||= count > 0;
+        onMessages(count);
+      });
+      return isNews;
     } else {
       const { sessionNo, length = 0, head } = this.#notes(id);
       if (sessionNo === row.sessionNo && length >= row.length && head === row.head) return false;
     }
-    await this.#bring(row, onMessages);
-    return true;
+    return (await this.#bring(row, onMessages)) !== undefined;
   }
 
-  /** Makes a copy, or brings it up to date. @returns its id. */
-  async #bring(row: SessionRow, onMessages: (count: number) => void): Promise<string> {
-    const { copies } = this.#store;
-    const known = this.#idOf(row);
-    let id = known !== undefined && this.#isCopy(known) ? known : undefined;
-    if (id !== undefined) {
-      const { sessionNo, length } = this.#notes(id);
-      // Messages of it were forgotten, or another hub was asked meanwhile.
-      if (sessionNo !== row.sessionNo || length === undefined) {
-        const { refused } = copies.drop([id]);
-        if (refused[0] !== undefined) throw refused[0].error;
-        this.#byName = undefined;
-        id = undefined;
-      }
-    }
+  /** Makes a copy, or brings it up to date. @returns its id; undefined if another process has taken it, or deleted it. */
+  async #bring(row: SessionRow, onMessages: (count: number) => void): Promise<string | undefined> {
+    const { sessionNo } = row;
     const bytes = await this.#headOf(row);
     const head = headOf(bytes);
-    id ??= copies.idFor(row.name, row.origin);
-    copies.putHead(
-      id,
-      head,
-      {
-        author: row.pushedBy,
-        project: this.#projectOf(row),
-        parentId: this.#parentOf(row, head),
-      },
-      {
-        ...(row.origin !== this.#storeId && { origin: row.origin }),
-        ...(id !== row.name && { name: row.name }),
-        ...{ isCopy: true, sessionNo: row.sessionNo, head: digestOf(bytes) },
-      },
-    );
-    this.#byName?.set(nameOf(row), id);
-    const { length = 0 } = this.#notes(id);
-    for await (const { events, length: end } of logFrom(this.#hub, row, length, this.#signal)) {
-      for (let from = 0; from < events.length; from += BATCH_MESSAGES_MAX) {
-        const batch = events.slice(from, from + BATCH_MESSAGES_MAX);
-        onMessages(copies.add(id, batch, end - events.length + from + batch.length));
-      }
+    const id = this.#store.copies.putHead(head, {
+      ...{ origin: row.origin, name: row.name, sessionNo, digest: digestOf(bytes), author: row.pushedBy },
+      ...{ project: this.#projectOf(row), parentId: this.#parentOf(row, head) },
+    });
+    if (id === undefined) return undefined;
+    for (let isDone = false; !isDone; ) {
+      const noted = this.#notes(id);
+      if (!this.#isCopy(id) || noted.sessionNo !== sessionNo) return undefined;
+      isDone = await this.#bringFrom(id, row, noted.length ?? 0, onMessages);
     }
     return id;
+  }
+
+  /** Adds to a copy what follows on a place of the log. @returns false if another process has added to it, too. */
+  async #bringFrom(id: string, row: SessionRow, from: number, onMessages: (count: number) => void): Promise<boolean> {
+    for await (const { events, length: end } of logFrom(this.#hub, row, from, this.#signal)) {
+      for (let at = 0; at < events.length; at += BATCH_MESSAGES_MAX) {
+        const batch = events.slice(at, at + BATCH_MESSAGES_MAX);
+        const place = end - events.length + at;
+        const added = this.#store.copies.add(id, batch, { length: place + batch.length }, () => {
+          const { sessionNo, length } = this.#notes(id);
+          return this.#isCopy(id) && sessionNo === row.sessionNo && length === place;
+        });
+        if (added === undefined) return false;
+        onMessages(added.messageCount);
+      }
+    }
+    return true;
   }
 
   /** @throws {StoreError} `SESSION_NOT_FOUND` if the session was forgotten meanwhile. */
@@ -258,35 +258,43 @@ export class Puller {
     return rows[0].head;
   }
 
-  /** Brings a session up to date that began here or is taken. @returns undefined if it has gone on here. */
-  async #bringUp(id: string, row: SessionRow, take: boolean): Promise<PulledSession | undefined> {
-    const pusher = new Pusher(this.#hub, this.#repositories, this.#storeId, this.#signal);
-    const path = await pusher.pathOnHub(row);
+  /** Brings a session up to date that began here or is taken. @returns how it then is to what the hub has. */
+  async #bringUp(
+    id: string,
+    row: SessionRow,
+    onMessages: (count: number) => void,
+  ): Promise<"same" | "ahead" | "diverged"> {
+    const { sessionNo, length, holder } = row;
+    const path = await new Pusher(this.#hub, this.#repositories, this.#storeId, this.#signal).pathOnHub(row);
+    let end = this.#endOf(id);
     const { count, entryCount, hasMore, notes } = commonPlace(this.#repositories, id, path);
     const events = path.from(count, entryCount);
-    if (hasMore) {
-      if (events.length > 0) return undefined;
-      const isHere = row.holder === this.#storeId || (take && (await this.#take(id, row, notes)));
-      return isHere ? KNOWN(id) : undefined;
-    }
-    let messageCount = 0;
-    const { length = 0 } = this.#notes(id);
+    if (hasMore && events.length > 0) return "diverged";
+    const isCopy = holder === this.#storeId ? undefined : (true as const);
+    if (events.length === 0) this.#note(id, { ...notes, sessionNo, length, isCopy });
     for (let from = 0; from < events.length; from += BATCH_MESSAGES_MAX) {
-      messageCount += this.#store.copies.add(id, events.slice(from, from + BATCH_MESSAGES_MAX), length);
+      const batch = events.slice(from, from + BATCH_MESSAGES_MAX);
+      const known = JSON.stringify(end);
+      const isLast = from + batch.length === events.length;
+      const added = this.#store.copies.add(
+        id,
+        batch,
+        isLast ? { sessionNo, length, isCopy } : {},
+        () => !this.#isCopy(id) && JSON.stringify(this.#endOf(id)) === known,
+      );
+      if (added === undefined) return this.#bringUp(id, row, onMessages); // something was appended meanwhile
+      onMessages(added.messageCount);
+      end = added.end;
     }
-    const isHolder = row.holder === this.#storeId || (take && (await this.#take(id, row)));
-    this.#note(id, { ...endOf(this.#repositories, id), sessionNo: row.sessionNo, length: row.length });
-    if (!isHolder) this.#note(id, { isCopy: true });
-    return { ...KNOWN(id), outcome: messageCount > 0 ? "continued" : "known", messageCount, isHolder };
+    return hasMore ? "ahead" : "same";
   }
 
-  /**
-   * Makes this store the holder of a session.
-   *
-   * @param sent  The end of what the hub has of it; by default all.
-   * @returns false if the hub has more of it by now.
-   */
-  async #take(id: string, row: SessionRow, sent = endOf(this.#repositories, id)): Promise<boolean> {
+  #endOf(id: string): ReturnType<typeof endOf> {
+    return this.#repositories.database.read(() => endOf(this.#repositories, id));
+  }
+
+  /** Makes this store the holder of a session. What the hub has of it is noted. @returns false if the hub has more of it by now. */
+  async #take(id: string, row: SessionRow): Promise<boolean> {
     const { left, isStale } = this.#notes(id);
     const { database, sessions, tombstones } = this.#repositories;
     // What began here is pushed anew if anything of it was forgotten.
@@ -305,7 +313,7 @@ export class Puller {
     database.write("pull", () => {
       sessions.setAuthor(id, null);
       const { sessionNo, length } = row;
-      noteOnHub(this.#repositories, id, { ...sent, isCopy: undefined, sessionNo, length, head: undefined });
+      noteOnHub(this.#repositories, id, { isCopy: undefined, sessionNo, length, head: undefined });
     });
     return true;
   }
@@ -376,18 +384,8 @@ export class Puller {
     return parent === null ? undefined : this.#idOf({ origin, name: parent });
   }
 
-  /** Returns the id of a session in this store. */
-  #idOf(row: Pick<SessionRow, "origin" | "name">): string | undefined {
-    const { database, sessions } = this.#repositories;
-    if (this.#byName === undefined) {
-      const notes = database.read(() => allHubNotes(this.#repositories));
-      const named = ([id, { origin = this.#storeId, name = id }]: [string, HubNotes]) =>
-        [nameOf({ origin, name }), id] as const;
-      this.#byName = new Map([...notes].map(named));
-    }
-    const isOwnName = (): boolean => row.origin === this.#storeId && this.#notes(row.name).origin === undefined;
-    const id = this.#byName.get(nameOf(row)) ?? (isOwnName() ? row.name : undefined);
-    return id !== undefined && database.read(() => sessions.byId(id)) !== undefined ? id : undefined;
+  #idOf(session: NameOnHub): string | undefined {
+    return this.#repositories.database.read(() => idHere(this.#repositories, session));
   }
 
   /** The project of a session here. Only the user's own folders are projects here. */
@@ -406,7 +404,7 @@ export class Puller {
     return this.#repositories.database.read(() => hubNotesOf(this.#repositories, id));
   }
 
-  #note(id: string, changes: HubNotes): void {
+  #note(id: string, changes: HubNoteChanges): void {
     this.#repositories.database.write("pull", () => noteOnHub(this.#repositories, id, changes));
   }
 }
@@ -416,16 +414,8 @@ export function isOfAll(error: unknown): boolean {
   return StoreError.is(error) && /^(HUB|STORE|FORMAT)_(?!REFUSED|CORRUPT)/.test(error.code);
 }
 
-const KNOWN = (sessionId: string): PulledSession => {
-  return { sessionId, outcome: "known", messageCount: 0, isHolder: true, forkId: null };
-};
-
 function digestOf(head: Buffer): string {
   return hash("sha256", head).slice(0, HEAD_DIGEST_CHARACTERS);
-}
-
-function nameOf({ origin, name }: Pick<SessionRow, "origin" | "name">): string {
-  return `${origin} ${name}`;
 }
 
 /** Makes a session of this store one that the hub does not know. */
@@ -433,14 +423,6 @@ export function becomeOwn(repositories: Repositories, sessionId: string): void {
   const isOwn = true as const;
   const origin = crypto.randomUUID();
   const nothing = { sessionNo: undefined, length: undefined, lastId: undefined, entryId: undefined, head: undefined };
-  repositories.database.write("push", () =>
-    noteOnHub(repositories, sessionId, { ...nothing, origin, isOwn, isCopy: undefined, forgotten: undefined }),
-  );
-}
-
-/** Returns the last message and entry of a session, as a push notes them. */
-function endOf(repositories: Repositories, sessionId: string): Pick<HubNotes, "lastId" | "entryId"> {
-  const { entries, messages } = repositories;
-  const lastId = messages.newest(sessionId, 0, Number.MAX_SAFE_INTEGER, 1)[0]?.id ?? 0;
-  return { lastId, entryId: entries.before(sessionId, Number.MAX_SAFE_INTEGER, 1)[0]?.position ?? 0 };
+  const own = { origin, name: undefined, isOwn, isCopy: undefined, forgotten: undefined };
+  repositories.database.write("push", () => noteOnHub(repositories, sessionId, { ...nothing, ...own }));
 }

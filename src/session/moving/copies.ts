@@ -1,4 +1,3 @@
-import { v7 as uuidv7 } from "uuid";
 import { StoreError } from "../../core/errors.ts";
 import type { JsonValue, Message } from "../../core/message.ts";
 import { parseMessage } from "../../core/message.ts";
@@ -11,10 +10,15 @@ import {
   dropCopy,
   type Entry,
   encodeValue,
-  type HubNotes,
+  endOf,
+  type HubNoteChanges,
   hubNotesOf,
   type Item,
+  idHere,
+  type NameOnHub,
+  newIdHere,
   noteOnHub,
+  storeIdOf,
 } from "../../store/index.ts";
 import type { OpenedSession } from "../opened-session.ts";
 import type { SessionPorts } from "../ports.ts";
@@ -43,8 +47,11 @@ export interface SessionHead {
   items: (Pick<Item, "namespace" | "key" | "createdAtMs" | "updatedAtMs"> & { value?: JsonValue; bytes?: string })[];
 }
 
-export interface NewCopy {
-  author: string | null;
+export interface NewCopy extends NameOnHub {
+  sessionNo: number;
+  /** A digest of the head. */
+  digest: string;
+  author: string;
   project: string | null;
   /** The id of the copy of `parent` in this store. */
   parentId: string | undefined;
@@ -60,52 +67,84 @@ export class Copies {
     this.#sessionOf = sessionOf;
   }
 
-  /** Begins a copy, or gives it what was overwritten since. */
-  putHead(id: string, head: SessionHead, copy: NewCopy, notes: HubNotes): void {
+  /**
+   * Begins a copy, or gives it what was overwritten since. It is made anew if messages of its session were forgotten, or another hub was
+   * asked meanwhile.
+   *
+   * @returns its id; undefined if the session is no copy, because this store has taken it.
+   * @throws {StoreError} `SESSION_SHARED` if forks in the store share messages of a copy that is to be made anew.
+   */
+  putHead(head: SessionHead, copy: NewCopy): string | undefined {
     const { repositories } = this.#ports;
     const { database, sessions, items, factRows } = repositories;
-    database.writeWhole("pull", () => {
-      const known = sessions.byId(id);
+    const { author, project, parentId, origin, name, sessionNo, digest } = copy;
+    const id = database.writeWhole("pull", () => {
+      let known = idHere(repositories, copy);
+      if (known !== undefined) {
+        if (sessions.existing(known).author === null) return undefined;
+        const noted = hubNotesOf(repositories, known);
+        if (noted.sessionNo !== sessionNo || noted.length === undefined) {
+          dropCopy(repositories, known);
+          this.#sessionOf(known).release();
+          known = undefined;
+        }
+      }
+      const id = known ?? newIdHere(repositories, copy);
       if (known === undefined) {
         const { title, metadata, source, forkSeq, createdAtMs } = head;
         createSession(repositories, {
           ...{ id, title, metadata, source, forkSeq, createdAtMs },
-          ...{ author: copy.author, project: copy.project, parentSessionId: copy.parentId },
+          ...{ author, project, parentSessionId: parentId },
           settings: knownSettings(head.settings),
         });
+        noteOnHub(repositories, id, {
+          ...(origin !== storeIdOf(repositories) && { origin }),
+          ...(id !== name && { name }),
+          ...{ isCopy: true, sessionNo, length: 0 },
+        });
       } else {
-        if (head.title !== null && head.title !== known.title) sessions.rename(id, head.title);
-        sessions.setAuthor(id, copy.author);
+        if (head.title !== null && head.title !== sessions.existing(id).title) sessions.rename(id, head.title);
+        sessions.setAuthor(id, author);
         sessions.setSettings(id, knownSettings(head.settings));
-        sessions.complete(id, null, copy.project, copy.parentId ?? null);
+        sessions.complete(id, null, project, parentId ?? null);
         factRows.deleteItemsOf(id);
       }
       for (const { namespace, key: given, value, bytes, createdAtMs, updatedAtMs } of head.items) {
-        const isTag = TAGS.every((word, index) => namespace[index] === word) && given === (notes.name ?? id);
+        const isTag = TAGS.every((word, index) => namespace[index] === word) && given === name;
         if (namespace[0] === TAGS[0] && !isTag) continue; // it would say something of another session
         const key = isTag ? id : given;
         const row = { namespace: JSON.stringify(namespace), key, sessionId: id, writtenAtMs: updatedAtMs };
         const stored = bytes === undefined ? (value as JsonValue) : new Uint8Array(Buffer.from(bytes, "base64"));
         if (!items.has(row.namespace, key)) items.put({ ...row, ...encodeValue(stored) }, createdAtMs);
       }
-      noteOnHub(repositories, id, notes);
+      noteOnHub(repositories, id, { head: digest });
+      return id;
     });
     this.#ports.changes.count += 1;
+    return id;
   }
 
   /**
-   * Adds events to a copy, in one transaction.
+   * Adds events of the hub to a session, in one transaction. The new end of the session is noted in it, too, so what was cut off goes on
+   * there.
    *
-   * @param length  How many events it has with these. It is noted in the same transaction, so a copy that was cut off goes on there.
-   * @returns how many messages came.
+   * @param notes  What else is then noted.
+   * @param isAsKnown  Tells in the transaction whether the session is still where the events follow on: another process may bring it, too.
+   * @returns how many messages came, and the new end; undefined if it is elsewhere.
    */
-  add(id: string, events: readonly SessionEvent[], length: number): number {
+  add(
+    id: string,
+    events: readonly SessionEvent[],
+    notes: HubNoteChanges,
+    isAsKnown: () => boolean,
+  ): { messageCount: number; end: ReturnType<typeof endOf> } | undefined {
     const { repositories, clock } = this.#ports;
     const { database, messages, entries } = repositories;
     const session = this.#sessionOf(id);
-    const left = new Set(database.read(() => hubNotesOf(repositories, id)).left);
     try {
       return database.writeWhole("pull", () => {
+        if (!isAsKnown()) return undefined;
+        const left = new Set(hubNotesOf(repositories, id).left);
         let count = 0;
         let waiting: ReturnType<typeof prepareMessage>[] = [];
         const flush = (): void => {
@@ -140,8 +179,9 @@ export class Copies {
           }
         }
         flush();
-        noteOnHub(repositories, id, { length, left: left.size === 0 ? undefined : [...left] });
-        return count;
+        const end = endOf(repositories, id);
+        noteOnHub(repositories, id, { ...notes, ...end, left: left.size === 0 ? undefined : [...left] });
+        return { messageCount: count, end };
       });
     } catch (error) {
       session.release(); // it has in memory what was rolled back
@@ -170,13 +210,5 @@ export class Copies {
     }
     this.#ports.changes.count += 1;
     return { dropped, refused };
-  }
-
-  /** Returns a free id for a copy, which is that of the session if no other has it. */
-  idFor(name: string, origin: string): string {
-    const { database, sessions } = this.#ports.repositories;
-    const isFree = (id: string): boolean => database.read(() => sessions.unchecked(id)) === undefined;
-    const other = `${name}~${origin.slice(0, 8)}`;
-    return isFree(name) ? name : isFree(other) ? other : uuidv7();
   }
 }

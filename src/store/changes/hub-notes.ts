@@ -1,3 +1,4 @@
+import { StoreError } from "../../core/errors.ts";
 import type { Repositories } from "../repositories.ts";
 import { storeIdOf } from "./id-blocks.ts";
 
@@ -48,6 +49,37 @@ export function hubNotesOf({ settings }: Pick<Repositories, "settings">, session
 export function beganHere(repositories: Pick<Repositories, "settings">, sessionId: string): boolean {
   const { origin, isOwn } = hubNotesOf(repositories, sessionId);
   return origin === undefined || isOwn === true;
+}
+
+/** The ids that a session of a hub may have in a store, the likeliest first. */
+function idsFor({ origin, name }: NameOnHub): string[] {
+  return [name, `${name}~${origin.slice(0, 8)}`, `${name}~${origin}`];
+}
+
+/** Returns the id that a session of a hub has in this store; undefined if it is not here. */
+export function idHere(repositories: Repositories, session: NameOnHub): string | undefined {
+  const here = storeIdOf(repositories);
+  return idsFor(session).find((id) => {
+    if (repositories.sessions.byId(id) === undefined) return false;
+    const { origin = here, name = id } = hubNotesOf(repositories, id);
+    return origin === session.origin && name === session.name;
+  });
+}
+
+/** Returns the id that a session of a hub gets, which is its own if no other session has it. @throws {StoreError} `ROWS_INVALID`. */
+export function newIdHere({ sessions }: Repositories, session: NameOnHub): string {
+  const free = idsFor(session).find((id) => sessions.unchecked(id) === undefined);
+  if (free !== undefined) return free;
+  throw new StoreError("ROWS_INVALID", { reason: `other sessions have the ids ${idsFor(session).join(", ")}` });
+}
+
+/** Returns the last message and the newest entry of a session; 0 for none. */
+export function endOf(
+  { entries, messages }: Repositories,
+  sessionId: string,
+): Required<Pick<HubNotes, "lastId" | "entryId">> {
+  const lastId = messages.newest(sessionId, 0, Number.MAX_SAFE_INTEGER, 1)[0]?.id ?? 0;
+  return { lastId, entryId: entries.before(sessionId, Number.MAX_SAFE_INTEGER, 1)[0]?.position ?? 0 };
 }
 
 /** Returns what is noted of all sessions, by their ids. */
@@ -190,7 +222,7 @@ export function takeForgottenCopy(repositories: Repositories, session: NameOnHub
 }
 
 /** By what a session is known in all stores. */
-interface NameOnHub {
+export interface NameOnHub {
   origin: string;
   name: string;
 }

@@ -1,0 +1,132 @@
+import { expect, onTestFinished, vi } from "vitest";
+import { HubConnection } from "../../src/hub/connection.ts";
+import { follow, type Hub } from "../../src/hub/index.ts";
+import type { Store } from "../../src/index.ts";
+import { hubWithStores, openedHub, readyDatabase, saidIn, talkOf, test } from "../support/hub.ts";
+import { openedStore, temporaryPath, temporaryStore } from "../support/temporary-store.ts";
+
+const WEB = { projects: ["web"] };
+
+/** A store that two processes have open, and what the team has said. */
+async function twoProcesses(): Promise<{ home: Store; processes: [Hub, Store][] }> {
+  const url = await readyDatabase();
+  const home = temporaryStore();
+  for (const [id, count] of [
+    ["long", 700],
+    ["one", 40],
+    ["two", 40],
+  ] as const)
+    home.session(id, { project: "web" }).append(talkOf(count, id));
+  const path = temporaryPath();
+  const processes: [Hub, Store][] = [];
+  for (let number = 0; number < 2; number++) processes.push([await openedHub(url), openedStore(path)]);
+  await processes[0]![0].push(home, WEB);
+  follow(processes[0]![1], "web");
+  return { home, processes };
+}
+
+function expectSame(store: Store, home: Store): void {
+  const idsOf = (one: Store): string[] =>
+    one
+      .sessions()
+      .map(({ id }) => id)
+      .sort();
+  expect(idsOf(store)).toEqual(idsOf(home));
+  for (const id of idsOf(home)) expect(saidIn(store, id)).toEqual(saidIn(home, id));
+  expect(store.verify().ok).toBe(true);
+}
+
+test("what two processes sync at once is there once", async () => {
+  const { home, processes } = await twoProcesses();
+  for (let round = 0; round < 3; round++) {
+    const reports = await Promise.all(processes.map(([hub, store]) => hub.sync(store)));
+    expect(reports.flatMap(({ refused }) => refused)).toEqual([]);
+    expectSame(processes[0]![1], home);
+    // Next, all copies are made again, and continued.
+    home.forget("one", { messageIds: [home.resume("one").messages()[3]!.id] });
+    for (const { id } of home.sessions()) home.resume(id).append(talkOf(150, `${round}`));
+    await processes[0]![0].push(home, WEB);
+  }
+});
+
+test.each([false, true])(
+  "a session that is taken while it is synced is there once (home has it: %s)",
+  async (isHome) => {
+    const { home, processes } = await twoProcesses();
+    const [[hub, store], [other, same]] = processes as [[Hub, Store], [Hub, Store]];
+    if (isHome) {
+      await hub.pull(store, "long", { take: true });
+      await hub.pull(home, "long", { take: true });
+      home.resume("long").append(talkOf(300, "more"));
+      await hub.push(home, WEB);
+    }
+    let taking: Promise<unknown> | undefined;
+    const onProgress = (): void => {
+      taking ??= other.pull(same, "long", { take: true });
+    };
+    if (isHome) onProgress();
+    const { refused } = await hub.sync(store, { onProgress });
+    expect(refused).toEqual([]);
+    expect(await taking).toMatchObject({ sessionId: "long", isHolder: true });
+    expectSame(store, home);
+    store.resume("long").append({ role: "user", content: "gone on" });
+    expect(await hub.push(store, WEB)).toMatchObject({ messageCount: 1, moved: [], diverged: [] });
+  },
+);
+
+/** Calls something before the first transaction that takes a session, and something after it. */
+function aroundTaking({
+  before = async () => {},
+  after = () => {},
+}: {
+  before?: () => Promise<unknown>;
+  after?: () => void;
+}) {
+  const transaction = HubConnection.prototype.transaction;
+  let isFirst = true;
+  vi.spyOn(HubConnection.prototype, "transaction").mockImplementation(async function (
+    this: HubConnection,
+    work,
+    signal,
+  ) {
+    const isTaking = isFirst && String(work).includes("holder IN");
+    if (isTaking) {
+      isFirst = false;
+      await before();
+    }
+    const result = await transaction.call(this, work, signal);
+    if (isTaking) after();
+    return result;
+  } as typeof transaction);
+  onTestFinished(() => void vi.restoreAllMocks());
+}
+
+test("what is appended while a session is taken back is sent", async () => {
+  const { hub, home, away } = await hubWithStores();
+  home.session("one", { project: "web" }).append(talkOf(6));
+  await hub.push(home, WEB);
+  await hub.pull(away, "one", { take: true });
+  away.resume("one").append(talkOf(2, "away"));
+  await hub.push(away, WEB);
+  aroundTaking({ after: () => void home.resume("one").append({ role: "user", content: "meanwhile" }) });
+  await hub.pull(home, "one", { take: true });
+  expect(await hub.push(home, WEB)).toMatchObject({ messageCount: 1 });
+  await hub.pull(away, "one");
+  expect(saidIn(away, "one")).toEqual(saidIn(home, "one"));
+});
+
+test("a session that has gone on while it is taken back is brought up to date, and taken", async () => {
+  const { hub, home, away } = await hubWithStores();
+  home.session("one", { project: "web" }).append(talkOf(6));
+  await hub.push(home, WEB);
+  await hub.pull(away, "one", { take: true });
+  away.resume("one").append(talkOf(2, "away"));
+  await hub.push(away, WEB);
+  const before = async (): Promise<void> => {
+    away.resume("one").append({ role: "user", content: "meanwhile" });
+    await hub.push(away, WEB);
+  };
+  aroundTaking({ before });
+  expect(await hub.pull(home, "one", { take: true })).toMatchObject({ messageCount: 3, isHolder: true });
+  expect(saidIn(home, "one")).toEqual(saidIn(away, "one"));
+});
