@@ -90,21 +90,27 @@ function invalid(reason: string): never {
   throw new StoreError("ROWS_INVALID", { reason });
 }
 
-/** The path of a session on the hub: its messages after all rewinds, each with a digest of what it says. */
+/**
+ * The path of a session on the hub: its messages after all rewinds, each with a digest of what it says. `at` is the place of an event in
+ * the log.
+ */
 export class HubPath {
-  readonly messages: { event: SessionEvent & { message: unknown }; digest: string }[] = [];
+  readonly messages: { event: SessionEvent & { message: unknown }; digest: string; at: number }[] = [];
   /** The entries of the path, and how many messages came before each. */
-  entries: { event: SessionEvent; after: number }[] = [];
+  entries: { event: SessionEvent; after: number; at: number }[] = [];
+  #length = 0;
 
   add(events: readonly SessionEvent[]): void {
     for (const event of events) {
+      const at = this.#length;
+      this.#length += 1;
       if ("message" in event) {
         const digest = digestOf(event.message as Parameters<typeof digestOf>[0]).toString("hex");
-        this.messages.push({ event, digest });
+        this.messages.push({ event, digest, at });
       } else if ("keep" in event) {
         this.messages.length = Math.min(this.messages.length, event.keep);
         this.entries = this.entries.filter(({ after }) => after <= event.keep);
-      } else this.entries.push({ event, after: this.messages.length });
+      } else this.entries.push({ event, after: this.messages.length, at });
     }
   }
 

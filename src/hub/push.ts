@@ -107,15 +107,15 @@ export class Pusher {
    * @param project  What its project is called on the hub.
    */
   async push(sessionId: string, project: string): Promise<PushedSession> {
-    const notes = this.#notes(sessionId);
     let sent = 0;
     let outcome: PushOutcome | undefined;
-    if (notes.sessionNo === undefined || notes.isStale) await this.#begin(sessionId, project);
     for (let attempt = 0; outcome === undefined; ) {
       if (!this.#isHere(sessionId)) return { outcome: "unchanged", messageCount: sent };
-      const place = placeSent(this.#repositories, sessionId);
+      const { sessionNo, isStale } = this.#notes(sessionId);
+      const isBegun = (sessionNo !== undefined && !isStale) || (await this.#begin(sessionId, project));
+      const place = isBegun ? placeSent(this.#repositories, sessionId) : undefined;
       const step =
-        place === undefined ? "rewound" : await this.#sendFrom(sessionId, project, place, this.#notes(sessionId));
+        place === undefined ? "other" : await this.#sendFrom(sessionId, project, place, this.#notes(sessionId));
       if (typeof step === "object") {
         sent += step.messageCount;
         if (step.isLast) outcome = step.hasChanged || sent > 0 ? "pushed" : "unchanged";
@@ -195,24 +195,17 @@ export class Pusher {
 
   /**
    * Inserts the row of a session, without its title and items: they go with the first events, once its number is noted. If messages
-   * of it were forgotten here, what the hub had goes first, unless another store has gone on with it.
+   * of it were forgotten here, what the hub had goes first, unless it has more than this store knows.
+   *
+   * @returns false if the hub has something else of it.
    */
-  async #begin(sessionId: string, project: string): Promise<void> {
-    const { origin = this.#storeId, name = sessionId, sessionNo: old, isStale } = this.#notes(sessionId);
+  async #begin(sessionId: string, project: string): Promise<boolean> {
+    const { origin = this.#storeId, name = sessionId, sessionNo: old, isStale, length = 0 } = this.#notes(sessionId);
     const sessionNo = await this.#hub.transaction(async (client) => {
       const { schema } = this.#hub;
       if (isStale && old !== undefined) {
-        const numbered = `FROM ${schema}.sessions WHERE session_no = $1`;
-        await client.query(`DELETE ${numbered} AND holder = $2`, [old, this.#storeId]);
-        const left = (await client.query<{ holder: string }>(`SELECT holder ${numbered}`, [old])).rows[0];
-        if (left !== undefined) {
-          const reason =
-            left.holder === this.#storeId
-              ? `only the role that began session "${sessionId}" may delete messages of it`
-              : `another store has gone on with session "${sessionId}", of which messages were forgotten here: ` +
-                `take it back with coppice hub pull ${sessionId} --take, and push again`;
-          throw new StoreError("HUB_REFUSED", { hub: this.#hub.name, reason });
-        }
+        const known = "session_no = $1 AND holder = $2 AND length = $3";
+        await client.query(`DELETE FROM ${schema}.sessions WHERE ${known}`, [old, this.#storeId, length]);
       }
       const { rows } = await client.query<{ sessionNo: number }>(
         `INSERT INTO ${schema}.sessions (origin, session_id, holder, project) VALUES ($1, $2, $3, $4)
@@ -221,17 +214,10 @@ export class Pusher {
       );
       return rows[0]?.sessionNo;
     }, this.#signal);
-    // Without a number, a copy of this file has begun it. What it sent is compared.
-    const nothing = {
-      isStale: undefined,
-      isCopy: undefined,
-      left: undefined,
-      head: undefined,
-      length: 0,
-      lastId: 0,
-      entryId: 0,
-    };
-    this.#note(sessionId, { ...nothing, sessionNo });
+    if (sessionNo === undefined) return false;
+    const nothing = { isStale: undefined, isCopy: undefined, left: undefined, head: undefined };
+    this.#note(sessionId, { ...nothing, sessionNo, length: 0, lastId: 0, entryId: 0 });
+    return true;
   }
 
   /**
@@ -259,7 +245,7 @@ export class Pusher {
     const size = head === undefined ? 0 : Buffer.byteLength(JSON.stringify(head.head));
     if (size > HUB_BODY_BYTES_MAX) {
       const reason = `the items of session "${sessionId}" have ${size} bytes, and a hub takes ${HUB_BODY_BYTES_MAX} of a session`;
-      throw new StoreError("HUB_REFUSED", { hub: this.#hub.name, reason });
+      throw this.#refused(reason);
     }
     const isTaken = await this.#hub.transaction(async (client, { hasWords }) => {
       const { schema } = this.#hub;
@@ -300,20 +286,31 @@ export class Pusher {
    */
   async #reconcile(sessionId: string, project: string): Promise<PushOutcome | number> {
     const row = await this.rowOf(sessionId);
-    const { sessionNo, length: known = 0 } = this.#notes(sessionId);
-    if (row === undefined) {
-      if (sessionNo !== undefined) return "gone";
-      await this.#begin(sessionId, project); // it was deleted since
+    const { sessionNo, length: known = 0, isStale } = this.#notes(sessionId);
+    if (row === undefined) return sessionNo !== undefined && !isStale ? "gone" : 0; // it was deleted since
+    const isNoted = row.sessionNo === sessionNo;
+    if (!isStale && sessionNo !== undefined && !isNoted) return "gone";
+    const isTaken = row.holder !== this.#storeId;
+    if (isStale && isTaken) {
+      throw this.#refused(
+        `another store has gone on with session "${sessionId}", of which messages were forgotten here: ` +
+          `take it back with coppice hub pull ${sessionId} --take, and push again`,
+      );
+    }
+    const path = await this.pathOnHub(row);
+    const same = commonPlace(this.#repositories, sessionId, row, path);
+    const hasMoreHere = same.hasMore;
+    if (isTaken) return hasMoreHere ? "moved" : "unchanged";
+    const hasMoreThere = path.messages.slice(same.count).some(({ digest }) => !same.isForgotten(digest));
+    const isOfOthers = (isStale || row.length > known) && hasMoreThere;
+    if (isOfOthers) return hasMoreHere ? "diverged" : "behind";
+    if (isStale) {
+      if (isNoted && row.length === known) {
+        throw this.#refused(`only the role that began session "${sessionId}" may delete messages of it`);
+      }
+      this.#note(sessionId, { sessionNo: row.sessionNo, length: row.length }); // now it is deleted
       return 0;
     }
-    if (sessionNo !== undefined && row.sessionNo !== sessionNo) return "gone";
-    const path = await this.pathOnHub(row);
-    const same = commonPlace(this.#repositories, sessionId, path);
-    const hasMoreHere = same.hasMore;
-    if (row.holder !== this.#storeId) return hasMoreHere ? "moved" : "unchanged";
-    const hasMoreThere = path.messages.length > same.count;
-    const isOfOthers = row.length > known && hasMoreThere;
-    if (isOfOthers) return hasMoreHere ? "diverged" : "behind";
     if (!hasMoreThere) {
       this.#note(sessionId, { sessionNo: row.sessionNo, length: row.length, ...same.notes });
       return 0;
@@ -321,6 +318,10 @@ export class Pusher {
     const at = { ...this.#notes(sessionId), sessionNo: row.sessionNo, length: row.length };
     const sent = await this.#sendFrom(sessionId, project, same.place, at, same.count);
     return sent === "refused" ? 0 : sent.messageCount;
+  }
+
+  #refused(reason: string): StoreError {
+    return new StoreError("HUB_REFUSED", { hub: this.#hub.name, reason });
   }
 
   /** Reads the row that a session has on the hub. */
@@ -359,22 +360,40 @@ export interface CommonPlace {
   hasMore: boolean;
   /** How many entries. */
   entryCount: number;
+  /** True for a message of the path that says what was forgotten here. */
+  isForgotten(digest: string): boolean;
 }
 
-export function commonPlace(repositories: Repositories, sessionId: string, path: HubPath): CommonPlace {
-  const { database, entries } = repositories;
-  const { isStale } = database.read(() => hubNotesOf(repositories, sessionId));
+/**
+ * Compares a session with its path on the hub. If messages were forgotten here, the hub's are passed over that the store has had, or
+ * that say what was forgotten.
+ */
+export function commonPlace(
+  repositories: Repositories,
+  sessionId: string,
+  row: Pick<SessionRow, "sessionNo">,
+  path: HubPath,
+): CommonPlace {
+  const { database, entries, tombstones } = repositories;
+  const { isStale, sessionNo, length = 0 } = database.read(() => hubNotesOf(repositories, sessionId));
+  const { hasContent } = database.read(() => tombstones.recognizersIn(sessionId));
+  const wasHad = ({ at }: { at: number }): boolean => isStale === true && sessionNo === row.sessionNo && at < length;
+  const isForgotten = (digest: string): boolean =>
+    isStale === true && database.read(() => hasContent(Buffer.from(digest, "hex")));
   let [count, seq, lastId] = [0, 0, 0];
   let hasMore = false;
   for (const own of pathOf(repositories, sessionId)) {
     let next = count;
-    // What was forgotten here is passed over.
-    while (isStale && next < path.messages.length && path.messages[next]!.digest !== own.digest) next += 1;
+    for (let one = path.messages[next]; one !== undefined && one.digest !== own.digest; one = path.messages[next]) {
+      if (!wasHad(one) && !isForgotten(one.digest)) break;
+      next += 1;
+    }
     hasMore = path.messages[next]?.digest !== own.digest;
     if (hasMore) break;
     count = next + 1;
     [seq, lastId] = [own.seq + 1, own.id];
   }
+  count = Math.max(count, path.messages.filter(wasHad).length);
   let entryCount = 0;
   let entryId = 0;
   const there = path.entries.filter(({ after }) => after <= count).length;
@@ -388,7 +407,8 @@ export function commonPlace(repositories: Repositories, sessionId: string, path:
     }
     isLast ||= page.length < 100;
   }
-  return { count, place: { seq, lastId, entryId }, notes: { lastId, entryId }, hasMore, entryCount };
+  entryCount = Math.max(entryCount, path.entries.filter(wasHad).length);
+  return { count, place: { seq, lastId, entryId }, notes: { lastId, entryId }, hasMore, entryCount, isForgotten };
 }
 
 /** Returns those of some numbers whose sessions the hub has. */

@@ -267,7 +267,7 @@ export class Puller {
     const { sessionNo, length, holder } = row;
     const path = await new Pusher(this.#hub, this.#repositories, this.#storeId, this.#signal).pathOnHub(row);
     let end = this.#endOf(id);
-    const { count, entryCount, hasMore, notes } = commonPlace(this.#repositories, id, path);
+    const { count, entryCount, hasMore, notes } = commonPlace(this.#repositories, id, row, path);
     const events = path.from(count, entryCount);
     if (hasMore && events.length > 0) return "diverged";
     const isCopy = holder === this.#storeId ? undefined : (true as const);
@@ -295,15 +295,13 @@ export class Puller {
 
   /** Makes this store the holder of a session. What the hub has of it is noted. @returns false if the hub has more of it by now. */
   async #take(id: string, row: SessionRow): Promise<boolean> {
-    const { left, isStale } = this.#notes(id);
     const { database, sessions, tombstones } = this.#repositories;
-    // What began here is pushed anew if anything of it was forgotten.
-    const isWhole = database.read(() =>
-      beganHere(this.#repositories, id)
-        ? isStale || left === undefined
-        : left === undefined && tombstones.forgottenBefore(id, Number.MAX_SAFE_INTEGER) === undefined,
-    );
-    if (!isWhole) throw new StoreError("SESSION_FORGOTTEN", { sessionId: id });
+    const isOwn = database.read(() => beganHere(this.#repositories, id));
+    const isMissing =
+      this.#notes(id).left !== undefined ||
+      ((!isOwn || this.#isCopy(id)) &&
+        database.read(() => tombstones.forgottenBefore(id, Number.MAX_SAFE_INTEGER)) !== undefined);
+    if (isMissing && !isOwn) throw new StoreError("SESSION_FORGOTTEN", { sessionId: id });
     const isTaken = await this.#hub.transaction(async (client) => {
       const sql = `UPDATE ${this.#hub.schema}.sessions SET holder = $2, pushed_at = clock_timestamp(), pushed_by = session_user
         WHERE session_no = $1 AND length = $3 AND holder IN ($4, $2)`;
@@ -313,7 +311,8 @@ export class Puller {
     database.write("pull", () => {
       sessions.setAuthor(id, null);
       const { sessionNo, length } = row;
-      noteOnHub(this.#repositories, id, { isCopy: undefined, sessionNo, length, head: undefined });
+      const stale = isMissing && { isStale: true as const }; // what began here is pushed anew without it
+      noteOnHub(this.#repositories, id, { isCopy: undefined, sessionNo, length, head: undefined, ...stale });
     });
     return true;
   }

@@ -4,7 +4,7 @@ import { follow, type Hub, unfollow } from "../../src/hub/index.ts";
 import type { Store } from "../../src/index.ts";
 import { internalsOf } from "../../src/session/opened-store.ts";
 import { hubNotesOf } from "../../src/store/index.ts";
-import { grantedTo, hubWithStores, openedHub, run, saidIn, talkOf, test } from "../support/hub.ts";
+import { copiedStore, grantedTo, hubWithStores, openedHub, run, saidIn, talkOf, test } from "../support/hub.ts";
 import { temporaryStore } from "../support/temporary-store.ts";
 
 const WEB = { projects: ["web"] };
@@ -225,4 +225,150 @@ test("what began here and was forgotten stays away, also while the hub still has
   expect(idsOf(home)).toEqual([]);
   await hub.pull(home, "one");
   expect(home.resume("one").messages()).toHaveLength(56);
+});
+
+function forgetLast(store: Store): void {
+  store.forget("one", { messageIds: [store.resume("one").messages().at(-1)!.id] });
+}
+
+test.each(["sync", "pull"])(
+  "the last message, forgotten, does not come back with what others add (%s)",
+  async (how) => {
+    const { hub, home } = await taken();
+    const last = home.resume("one").messages().at(-1)!.text;
+    home.resume("one").entries.append([{ value: "after it" }]);
+    forgetLast(home);
+    follow(home, "web");
+    if (how === "sync") await hub.sync(home);
+    else await hub.pull(home, "one", { take: true });
+    const said = home.resume("one").messages();
+    expect(said.map(({ text }) => text)).not.toContain(last);
+    expect(said).toHaveLength(55);
+    await hub.pull(home, "one", { take: true });
+    expect(await hub.push(home, WEB)).toMatchObject({ messageCount: 55 });
+    const fresh = temporaryStore();
+    await hub.pull(fresh, "one");
+    expect(saidIn(fresh, "one")).toEqual(saidIn(home, "one"));
+  },
+);
+
+test("what was forgotten does not come back if both are kept, and goes from the hub once that is taken", async () => {
+  const { hub, home } = await taken();
+  const last = home.resume("one").messages().at(-1)!.text;
+  const textsOf = (store: Store, id: string): string[] =>
+    store
+      .resume(id)
+      .messages()
+      .map(({ text }) => text);
+  forgetLast(home);
+  home.resume("one").append({ role: "user", content: "gone on" });
+  await expect(hub.pull(home, "one", { take: true })).rejects.toMatchObject({ code: "SESSION_DIVERGED" });
+  const { sessionId, forkId } = await hub.pull(home, "one", { take: true, fork: true });
+  expect(forkId).toBe("one");
+  expect(textsOf(home, sessionId)).toHaveLength(55);
+  expect(textsOf(home, sessionId)).not.toContain(last);
+  expect(await hub.push(home, WEB)).toMatchObject({ messageCount: 6 + 55 });
+  for (const { origin } of await hub.sessions()) {
+    const fresh = temporaryStore();
+    await hub.pull(fresh, "one", { origin });
+    expect(textsOf(fresh, "one")).not.toContain(last);
+  }
+});
+
+test("what was forgotten in a copy stays away when the copy is made again", async () => {
+  const { hub, home, away } = await hubWithStores();
+  home.session("one", { project: "web" }).append(talkOf(150));
+  await hub.push(home, WEB);
+  follow(away, "web");
+  await hub.sync(away);
+  const [{ id, text }] = [away.resume("one").messages()[120]!];
+  away.forget("one", { messageIds: [id] });
+  forgetFourth(home);
+  await hub.push(home, WEB);
+  await hub.sync(away);
+  const texts = (): string[] =>
+    away
+      .resume("one")
+      .messages()
+      .map((message) => message.text);
+  expect(texts()).toHaveLength(148);
+  expect(texts()).not.toContain(text);
+  home.resume("one").rewind({ toSeq: 130 });
+  home.resume("one").append(talkOf(3, "more"));
+  await hub.push(home, WEB);
+  await hub.sync(away);
+  expect(texts()).toEqual(
+    home
+      .resume("one")
+      .messages()
+      .map((message) => message.text)
+      .filter((one) => one !== text),
+  );
+});
+
+test("forgetting a message after a backup is restored keeps what only the hub has", async () => {
+  const { hub, store, copy } = await copiedStore();
+  store.session("one", { project: "web" }).append(talkOf(6));
+  await hub.push(store, WEB);
+  const restored = await copy();
+  store.resume("one").append(talkOf(100, "later"));
+  await hub.push(store, WEB);
+  forgetFourth(restored);
+  expect(await hub.push(restored, WEB)).toMatchObject({ behind: ["one"] });
+  restored.resume("one").append({ role: "user", content: "gone on" });
+  expect(await hub.push(restored, WEB)).toMatchObject({ diverged: ["one"] });
+  expect(await hub.sessions()).toMatchObject([{ messageCount: 106 }]);
+  forgetLast(restored);
+  expect(await hub.pull(restored, "one")).toMatchObject({ messageCount: 100, isHolder: true });
+  await hub.push(restored, WEB);
+  const fresh = temporaryStore();
+  await hub.pull(fresh, "one");
+  expect(fresh.resume("one").messages()).toHaveLength(105);
+  expect(saidIn(fresh, "one")).toEqual(saidIn(restored, "one"));
+});
+
+test("a message goes from the hub that a copy of the file has sent again", async () => {
+  const { hub, store, copy } = await copiedStore();
+  store.session("one", { project: "web" }).append(talkOf(6));
+  await hub.push(store, WEB);
+  forgetFourth(store);
+  const other = await copy();
+  await hub.push(other, WEB);
+  forgetLast(store);
+  expect(await hub.push(store, WEB)).toMatchObject({ messageCount: 4, behind: [], diverged: [], kept: [] });
+  const fresh = temporaryStore();
+  await hub.pull(fresh, "one");
+  expect(saidIn(fresh, "one")).toEqual(saidIn(store, "one"));
+});
+
+test("a message that is forgotten while its session is pushed is not on the hub", async () => {
+  const { hub, home, away } = await hubWithStores();
+  home.session("one", { project: "web" }).append(talkOf(700));
+  losingAnswers(
+    (result) => result === true,
+    () => forgetFourth(home),
+  );
+  await expect(hub.push(home, WEB)).rejects.toThrow("lost");
+  home.session("two", { project: "web" }).append(talkOf(700));
+  let isForgotten = false;
+  const transaction = HubConnection.prototype.transaction;
+  vi.spyOn(HubConnection.prototype, "transaction").mockImplementation(async function (
+    this: HubConnection,
+    work,
+    signal,
+  ) {
+    const result = await transaction.call(this, work, signal);
+    if (result === true && !isForgotten) {
+      isForgotten = true;
+      home.forget("two", { messageIds: [home.resume("two").messages()[3]!.id] });
+    }
+    return result;
+  } as typeof transaction);
+  onTestFinished(() => void vi.restoreAllMocks());
+  await hub.push(home, WEB);
+  for (const id of ["one", "two"]) {
+    await hub.pull(away, id);
+    expect(saidIn(away, id)).toEqual(saidIn(home, id));
+    expect(away.resume(id).messages()).toHaveLength(699);
+  }
 });

@@ -30,8 +30,10 @@ export interface HubNotes {
   /** The places of messages that are left out of a copy, because they were forgotten here in another session. */
   left?: number[];
   /** What was noted of it on other hubs, by their ids. */
-  elsewhere?: Record<string, Pick<HubNotes, "sessionNo" | "isStale" | "forgotten">>;
+  elsewhere?: Record<string, OfHub>;
 }
+
+type OfHub = Pick<HubNoteChanges, "sessionNo" | "length" | "lastId" | "entryId" | "head" | "isStale" | "forgotten">;
 
 /** The id of the hub that the notes are about. Each hub counts its sessions from 1. */
 const HUB = "hubId";
@@ -114,18 +116,19 @@ export function noteHub(repositories: Pick<Repositories, "settings" | "sessions"
   const { settings } = repositories;
   const former = settings.get(HUB) as string | undefined;
   if (former === hub) return false;
-  for (const [id, { sessionNo, isStale, forgotten, elsewhere }] of allHubNotes(repositories)) {
-    const { [hub]: known, ...others } = elsewhere ?? {};
+  for (const [id, notes] of allHubNotes(repositories)) {
+    const { sessionNo, length, lastId, entryId, head, isStale, forgotten } = notes;
+    const { [hub]: known, ...others } = notes.elsewhere ?? {};
     if (former !== undefined && sessionNo !== undefined) {
-      others[former] = { sessionNo, ...(isStale && { isStale }), ...(forgotten && { forgotten }) };
+      others[former] = { sessionNo, length, lastId, entryId, head, isStale, forgotten };
     }
-    const nothing = { length: undefined, lastId: undefined, entryId: undefined, head: undefined, left: undefined };
-    noteOnHub(repositories, id, {
-      ...nothing,
-      ...{ sessionNo: known?.sessionNo, isStale: known?.isStale, forgotten: known?.forgotten },
-      isCopy: isRead(repositories, id) || undefined,
-      elsewhere: Object.keys(others).length > 0 ? others : undefined,
-    });
+    const isCopy = isRead(repositories, id);
+    const { origin, name, isOwn } = notes;
+    settings.set(nameOf(id), {
+      ...{ origin, name, isOwn, ...known },
+      ...(isCopy && { isCopy, length: undefined }), // it is made again
+      ...(Object.keys(others).length > 0 && { elsewhere: others }),
+    } satisfies HubNoteChanges);
   }
   settings.set(HUB, hub);
   return true;
