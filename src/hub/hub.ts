@@ -192,7 +192,9 @@ class OpenedHub implements Hub {
         // Who names no session decides about those that an earlier push has named.
         const isDecided = sessions !== undefined || forgotten === "asked";
         const decision = isDecided ? options.forgotten : undefined;
-        if (missing.has(id) || (forgotten !== undefined && decision !== undefined)) {
+        // Another process may have sent it since.
+        const isMissing = missing.has(id) && (await pusher.missing([id])).length > 0;
+        if (isMissing || (forgotten !== undefined && decision !== undefined)) {
           pushed = await this.#lost(store, pusher, id, name, decision, report);
         } else if (forgotten === undefined && pusher.hasUnsent(id, name)) {
           pushed = await pusher.push(id, name);

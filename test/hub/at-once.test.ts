@@ -1,8 +1,9 @@
 import { expect, onTestFinished, vi } from "vitest";
 import { HubConnection } from "../../src/hub/connection.ts";
 import { follow, type Hub } from "../../src/hub/index.ts";
+import { Pusher } from "../../src/hub/push.ts";
 import type { Store } from "../../src/index.ts";
-import { hubWithStores, openedHub, readyDatabase, saidIn, talkOf, test } from "../support/hub.ts";
+import { hubWithStores, openedHub, readyDatabase, run, saidIn, talkOf, test } from "../support/hub.ts";
 import { openedStore, temporaryPath, temporaryStore } from "../support/temporary-store.ts";
 
 const WEB = { projects: ["web"] };
@@ -129,4 +130,25 @@ test("a session that has gone on while it is taken back is brought up to date, a
   aroundTaking({ before });
   expect(await hub.pull(home, "one", { take: true })).toMatchObject({ messageCount: 3, isHolder: true });
   expect(saidIn(home, "one")).toEqual(saidIn(away, "one"));
+});
+
+test("a session that another process sends again while a push goes on is not lost", async () => {
+  const url = await readyDatabase();
+  const path = temporaryPath();
+  const [one, two] = [openedStore(path), openedStore(path)];
+  const [first, second] = [await openedHub(url), await openedHub(url)];
+  one.session("s", { project: "web" }).append(talkOf(3));
+  await first.push(one, WEB);
+  await run(url, "DELETE FROM coppice_test.sessions");
+  await first.push(one, WEB); // it is asked about
+  const missing = Pusher.prototype.missing;
+  vi.spyOn(Pusher.prototype, "missing").mockImplementationOnce(async function (this: Pusher, ids) {
+    const found = await missing.call(this, ids);
+    await second.push(two, { sessions: ["s"], forgotten: "send" });
+    return found;
+  });
+  onTestFinished(() => void vi.restoreAllMocks());
+  expect(await first.push(one, { ...WEB, forgotten: "forget" })).toMatchObject({ gone: [], kept: [] });
+  expect(one.resume("s").messages()).toHaveLength(3);
+  expect(await first.push(one, WEB)).toMatchObject({ kept: [], messageCount: 0 });
 });
