@@ -114,7 +114,7 @@ export class Puller {
    */
   async sync(onProgress?: (progress: SyncProgress) => void): Promise<SyncReport> {
     const follows = followsOf(this.#repositories);
-    const { sessionCount, gone, now } = await this.#news(follows);
+    const { sessionCount, gone, anew, now } = await this.#news(follows);
     const report: SyncReport = { sessionCount: 0, messageCount: 0, forgotten: [], refused: [] };
     const retry: number[] = [];
     let doneCount = 0;
@@ -122,7 +122,7 @@ export class Puller {
     let failure: unknown;
     try {
       // Nothing is asked for the rows if there are none, which is so most of the time.
-      for await (const row of sessionCount === 0 ? [] : this.#followed(follows)) {
+      for await (const row of sessionCount === 0 ? [] : this.#followed(follows, anew)) {
         this.#signal?.throwIfAborted();
         try {
           const brought = await this.#follow(row, (count) => {
@@ -317,29 +317,46 @@ export class Puller {
     return true;
   }
 
-  /** Returns the copies with their numbers on the hub. @param numbers  Only those. */
-  #copies(numbers?: ReadonlySet<number>): { id: string; sessionNo: number }[] {
+  /** Returns the copies with their names and numbers on the hub. @param numbers  Only those. */
+  #copies(numbers?: ReadonlySet<number>): (NameOnHub & { id: string; sessionNo: number })[] {
     const notes = this.#repositories.database.read(() => allHubNotes(this.#repositories));
-    return [...notes].flatMap(([id, { isCopy, sessionNo }]) => {
+    return [...notes].flatMap(([id, { isCopy, sessionNo, origin = this.#storeId, name = id }]) => {
       const isAsked = isCopy && sessionNo !== undefined && numbers?.has(sessionNo) !== false;
-      return isAsked && this.#isCopy(id) ? { id, sessionNo } : [];
+      return isAsked && this.#isCopy(id) ? { id, sessionNo, origin, name } : [];
     });
   }
 
-  /** Asks how many followed sessions have something new, and for the numbers of copies whose sessions the hub has no longer. */
-  async #news(follows: Follows): Promise<{ sessionCount: number; gone: ReadonlySet<number>; now: string }> {
-    const copied = this.#copies().map(({ sessionNo }) => sessionNo);
+  /**
+   * Asks how many followed sessions have something new, for the numbers of copies whose sessions the hub has no longer, and which of
+   * those were begun anew, followed or not.
+   */
+  async #news(
+    follows: Follows,
+  ): Promise<{ sessionCount: number; gone: ReadonlySet<number>; anew: SessionRow[]; now: string }> {
+    const copies = this.#copies();
     return this.#hub.transaction(async (client) => {
       const { schema } = this.#hub;
       const sql = `SELECT count(*) AS "sessionCount", now()::text AS now ${FOLLOWED(schema)}`;
       const { rows } = await client.query<{ sessionCount: number; now: string }>(sql, this.#termsOf(follows, 0));
-      const there = await numbersThere(client, schema, copied);
-      return { ...rows[0]!, gone: new Set(copied.filter((one) => !there.has(one))) };
+      const { sessionCount, now } = rows[0]!;
+      const there = await numbersThere(
+        client,
+        schema,
+        copies.map(({ sessionNo }) => sessionNo),
+      );
+      const gone = copies.filter(({ sessionNo }) => !there.has(sessionNo));
+      const named = `SELECT ${SESSION_COLUMNS} FROM ${schema}.sessions
+        WHERE length > 0 AND (origin, session_id) IN (SELECT * FROM unnest($1::uuid[], $2::text[]))`;
+      const names = [gone.map(({ origin }) => origin), gone.map(({ name }) => name)];
+      const anew = gone.length === 0 ? [] : (await client.query<SessionRow>(named, names)).rows;
+      const numbers = new Set(gone.map(({ sessionNo }) => sessionNo));
+      return { sessionCount: sessionCount + anew.length, gone: numbers, anew, now };
     }, this.#signal);
   }
 
-  /** Yields the followed sessions with something new. */
-  async *#followed(follows: Follows): AsyncGenerator<SessionRow> {
+  /** Yields the sessions that were begun anew, and the followed ones with something new. */
+  async *#followed(follows: Follows, anew: readonly SessionRow[]): AsyncGenerator<SessionRow> {
+    yield* anew;
     for (let last = 0; ; ) {
       const rows = await this.#hub.transaction(async (client) => {
         const sql = `SELECT ${SESSION_COLUMNS} ${FOLLOWED(this.#hub.schema)} ORDER BY session_no LIMIT ${PAGE}`;

@@ -372,3 +372,17 @@ test("a message that is forgotten while its session is pushed is not on the hub"
     expect(away.resume(id).messages()).toHaveLength(699);
   }
 });
+
+test("a copy that was pulled and is not followed is made again without what was forgotten", async () => {
+  const { hub, home, away } = await hubWithStores();
+  home.session("one", { project: "web" }).append(talkOf(6));
+  home.session("two", { project: "web" }).append(talkOf(6));
+  await hub.push(home, WEB);
+  for (const id of ["one", "two"]) await hub.pull(away, id);
+  forgetFourth(home);
+  home.forget("two");
+  await hub.push(home, WEB);
+  follow(away, "another");
+  expect(await hub.sync(away)).toMatchObject({ sessionCount: 1, forgotten: ["two"], refused: [] });
+  expect(saidIn(away, "one")).toEqual(saidIn(home, "one"));
+});
