@@ -197,8 +197,12 @@ export class Puller {
     if (id === undefined) {
       if (this.#repositories.database.read(() => isForgottenCopy(this.#repositories, row))) return false;
     } else if (!this.#isCopy(id)) {
-      const { sessionNo, length } = this.#notes(id);
-      if (row.sessionNo !== sessionNo) return false; // a push asks the person
+      const { sessionNo, length, isStale, forgotten = "asked" } = this.#notes(id);
+      if (row.sessionNo !== sessionNo) {
+        const isAnew = sessionNo !== undefined && sessionNo < row.sessionNo && !isStale;
+        if (isAnew) this.#note(id, { forgotten }); // messages of it were forgotten elsewhere
+        return false;
+      }
       if (row.length === length) return false;
       let isNews = false;
       await this.#bringUp(id, row, (count) => {

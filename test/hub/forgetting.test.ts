@@ -1,6 +1,7 @@
 import { expect, onTestFinished, vi } from "vitest";
 import { HubConnection } from "../../src/hub/connection.ts";
 import { follow, type Hub, unfollow } from "../../src/hub/index.ts";
+import { forgottenOnHub } from "../../src/hub/remote.ts";
 import type { Store } from "../../src/index.ts";
 import { internalsOf } from "../../src/session/opened-store.ts";
 import { hubNotesOf } from "../../src/store/index.ts";
@@ -385,4 +386,17 @@ test("a copy that was pulled and is not followed is made again without what was 
   follow(away, "another");
   expect(await hub.sync(away)).toMatchObject({ sessionCount: 1, forgotten: ["two"], refused: [] });
   expect(saidIn(away, "one")).toEqual(saidIn(home, "one"));
+});
+
+test("a sync names a session that was taken here and is begun anew elsewhere", async () => {
+  const { hub, home, away } = await taken();
+  await hub.pull(home, "one", { take: true });
+  follow(away, "web");
+  await hub.sync(away);
+  expect(forgottenOnHub(away)).toEqual([]);
+  forgetFourth(home);
+  await hub.push(home, WEB);
+  await hub.sync(away);
+  expect(forgottenOnHub(away)).toEqual(["one"]);
+  expect(away.resume("one").messages()).toHaveLength(56);
 });
