@@ -28,7 +28,8 @@ export interface AppendResult {
 export interface AppendOptions<Row = MessageRow> {
   /** Called with each message that is new, and the row that was given for it. */
   onInsert?: (message: Message, row: Row) => void;
-  embedder: EmbedderTerms;
+  /** Returns the embedder in use at a data version. */
+  placingAt: (dataVersion: number) => EmbedderTerms;
   clock: Clock;
   /** The seq that the first message must get; undefined if any will do. */
   seqExpected: number | undefined;
@@ -49,10 +50,11 @@ export function append<Row extends MessageRow>(
   repositories: Repositories,
   known: SessionState,
   rows: readonly Row[],
-  { embedder, clock, seqExpected, onInsert }: AppendOptions<Row>,
+  { placingAt, clock, seqExpected, onInsert }: AppendOptions<Row>,
 ): Changed<AppendResult[]> {
   return changeSession(repositories, "append", (session) => {
     let state = caughtUp(repositories, known);
+    const embedder = placingAt(state.dataVersion);
     assertEmbedder(state, embedder);
     if (seqExpected !== undefined && seqExpected !== state.nextSeq) {
       throw new StoreError("SESSION_CHANGED", { sessionId: state.sessionId, seqExpected, seqFound: state.nextSeq });

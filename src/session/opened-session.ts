@@ -144,7 +144,8 @@ export class OpenedSession implements Session {
   /** Appends messages that were prepared before, possibly in another thread: see `Intake.takesPrepared`. */
   appendPrepared(rows: readonly PreparedMessage[], seqExpected?: number): AppendResult[] {
     if (rows.length === 0) return [];
-    const { repositories, placing, clock, tailIndexer } = this.#ports;
+    const { repositories, clock, tailIndexer } = this.#ports;
+    const placingAt = (dataVersion: number) => this.#ports.placingAt(dataVersion);
     const fresh: FreshMessage[] = [];
     // A row's words are not those of a text that an append changes.
     const onInsert = (message: Message, { partsJson, text, searchWords }: PreparedMessage): void => {
@@ -152,7 +153,7 @@ export class OpenedSession implements Session {
       fresh.push({ message, words: message.text === text ? searchWords : undefined });
     };
     const appended = this.#change((state) =>
-      append(repositories, state, rows, { embedder: placing, clock, seqExpected, onInsert }),
+      append(repositories, state, rows, { placingAt, clock, seqExpected, onInsert }),
     );
     tailIndexer.appended(rows.length, fresh);
     return appended;

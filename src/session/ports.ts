@@ -70,8 +70,11 @@ export class SessionPorts implements ChosenPorts {
 
   /** By what steps are placed in the forest. A cosine that was chosen for the forest in use counts instead of the embedder's own. */
   get placing(): EmbedderTerms {
-    // Another process may have chosen a cosine since.
-    const dataVersion = this.repositories.database.dataVersion();
+    return this.placingAt(this.repositories.database.dataVersion());
+  }
+
+  /** The same for one who knows the data version, which takes locks of the file to read. Another process may have chosen a cosine since. */
+  placingAt(dataVersion: number): EmbedderTerms {
     if (this.#placing?.dataVersion !== dataVersion) {
       const { id, similarityMin } = this.embedder;
       const terms = { id, similarityMin: similarityOf(this.repositories, id) ?? similarityMin };
