@@ -20,10 +20,13 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 const MINUTE_MS = 60_000;
 const NEW_SESSIONS_MAX = 500;
 
-/** Sessions are read in slices, so that other requests are answered in between: a tenth of them, but at least this many. */
-const SLICE_MIN = 50;
+/** Sessions are read in slices of at least this many, so that other requests are answered in between. A slice sorts all of them. */
+const SLICE_MIN = 20;
+const SLICES_MAX = 25;
 /** A change by another process that adds no message, such as a new title, is noticed after this time. */
 const STALE_MS = 30_000;
+
+type Conditions = Omit<SessionsRequest, "limit" | "offset">;
 
 type Position = ReturnType<ViewStore["position"]>;
 
@@ -84,7 +87,7 @@ export class SessionList {
   async #readAll(): Promise<Map<string, SessionOverview>> {
     const items = new Map<string, SessionOverview>();
     const [row] = await this.#view.read((store) => store.query("SELECT count(*) AS n FROM sessions"));
-    const limit = Math.max(SLICE_MIN, Math.ceil(Number(row!.n) / 10));
+    const limit = Math.max(SLICE_MIN, Math.ceil(Number(row!.n) / SLICES_MAX));
     for (let offset = 0; offset < Number(row!.n); offset += limit) {
       await nextTurn();
       const options = { limit, offset, onUnreadable: () => {} };
@@ -110,8 +113,15 @@ export class SessionList {
       const next = isMore ? offset + limit : null;
       return { sessions: found.slice(0, limit - unreadableCount).map(itemOf), next, sql: statement };
     }
+    const found = await this.#chosen(request);
+    const next = offset + limit < found.length ? offset + limit : null;
+    return { sessions: found.slice(offset, offset + limit).map(itemOf), next, sql: statement };
+  }
+
+  /** Sessions that meet some conditions, the most recently used first. */
+  async #chosen({ project, source, sinceMs, untilMs, text }: Conditions): Promise<SessionOverview[]> {
     const words = text?.toLowerCase();
-    const found = (await this.all()).filter((session) => {
+    return (await this.all()).filter((session) => {
       if (session.tags.includes(HIDDEN)) return false;
       if (project !== undefined && session.project !== project) return false;
       if (source !== undefined && session.source !== source) return false;
@@ -122,20 +132,12 @@ export class SessionList {
         field?.toLowerCase().includes(words),
       );
     });
-    const next = offset + limit < found.length ? offset + limit : null;
-    return { sessions: found.slice(offset, offset + limit).map(itemOf), next, sql: statement };
   }
 
   async days(request: DaysRequest): Promise<DaysAnswer> {
     const { offsetMinutes = 0 } = request;
-    const where = whereOf(request);
     const days = new Map<string, DaysAnswer["days"][number]>();
-    const rows = await this.#view.read((store) =>
-      store.query(sql`SELECT updated_at_ms, message_count, token_count FROM session_stats${where} ORDER BY 1 DESC`),
-    );
-    for (const row of rows) {
-      const [updatedAtMs, messageCount, tokenCount] = Object.values(row).map(Number) as [number, number, number];
-      if (Number.isNaN(updatedAtMs)) continue; // of a damaged session
+    for (const { updatedAtMs, messageCount, tokenCount } of await this.#chosen(request)) {
       const shift = offsetMinutes * MINUTE_MS;
       const local = Math.floor(Math.max(-TIME_MS_MAX, Math.min(updatedAtMs + shift, TIME_MS_MAX)) / DAY_MS) * DAY_MS;
       // A year after 9999 has more digits.
@@ -149,7 +151,7 @@ export class SessionList {
     const statement = sql`
       SELECT date(updated_at_ms / 1000 + ${offsetMinutes * 60}, 'unixepoch') AS day,
         count(*) AS session_count, sum(message_count) AS message_count, sum(token_count) AS token_count
-      FROM session_stats${where} GROUP BY day ORDER BY day DESC`;
+      FROM session_stats${whereOf(request)} GROUP BY day ORDER BY day DESC`;
     return { days: [...days.values()], sql: statement };
   }
 }
@@ -177,7 +179,7 @@ function sessionsSql({ limit = 100, offset = 0, ...filters }: SessionsRequest): 
     ORDER BY updated_at_ms DESC, session_id LIMIT ${limit} OFFSET ${offset}`;
 }
 
-function whereOf({ project, source, sinceMs, untilMs, text }: Omit<SessionsRequest, "limit" | "offset">): Fragment {
+function whereOf({ project, source, sinceMs, untilMs, text }: Conditions): Fragment {
   const conditions = [
     sql`session_id NOT IN (SELECT key FROM items WHERE namespace = ${JSON.stringify(tagNamespace(HIDDEN))})`,
     ...(project === undefined ? [] : [sql`project = ${project}`]),
