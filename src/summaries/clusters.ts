@@ -38,14 +38,13 @@ interface DueCluster {
 export function clusterSummaries(context: ClusterContext): DueSummaries {
   const { repositories, sessionId, settings } = context;
   const { database, messages, clusters } = repositories;
-  /** The log position up to which steps had left the window when the summaries were listed. Reading it for each call takes long. */
-  let evicted = 0;
+  let evicted = evictedAt(context);
   const handleOf = ({ root, logPosition }: DueCluster): string => formatHandle("cluster", root, logPosition);
   return {
     list: (asker) => {
       if (asker === undefined) return []; // contexts quote the messages, so no summary needs a stand-in
       const due = database.read(() => {
-        evicted = evictedPosition(repositories, sessionId);
+        evicted = evictedAt(context);
         return dueClusters(context, asker, evicted);
       });
       const waiting = due.filter(({ wait }) => wait !== undefined).map((cluster) => [cluster]);
@@ -85,7 +84,7 @@ export function clusterSummaries(context: ClusterContext): DueSummaries {
 
 /** Returns how many summaries of clusters can be made now, or later without more messages. */
 export function dueClusterCount(context: ClusterContext, asker: Asker): number {
-  const due = dueClusters(context, asker, evictedPosition(context.repositories, context.sessionId));
+  const due = dueClusters(context, asker, evictedAt(context));
   const waiting = due.filter(({ wait }) => wait !== undefined && wait.nextTryAtMs !== null);
   return waiting.length + callsOf(due, context).flat().length;
 }
@@ -118,13 +117,13 @@ function tokensOf(clusters: readonly DueCluster[]): number {
  * Returns the clusters with steps that no summary covers, oldest root first. If the summarizer cannot share calls, only large enough
  * ones. The extractive summarizer gets none: it quotes, and the digest of a context quotes more.
  *
- * @param evicted  The log position up to which steps have left the window.
+ * @param evicted  Returns the log position up to which steps have left the window.
  * @param roots  The clusters to look at; by default all of the session.
  */
 function dueClusters(
   { repositories, sessionId, settings, summarizer }: ClusterContext,
   asker: Asker,
-  evicted: number,
+  evicted: () => number,
   roots?: readonly number[],
 ): DueCluster[] {
   if (summarizer.id === EXTRACTIVE_ID) return [];
@@ -142,7 +141,7 @@ function dueClusters(
   for (const { rootId: root, tokenCount } of sizes) {
     if (tokenCount - (covered.get(root) ?? 0) < tokensMin) continue; // checked before the log is read, which takes longer
     const from = coveredUntil(standing, root);
-    const entries = unions.entriesOf({ sessionId, root, from, position: evicted });
+    const entries = unions.entriesOf({ sessionId, root, from, position: evicted() });
     const stepIds = entries.map(({ stepId }) => stepId);
     const uncoveredTokens = messages.tokensOfSteps(stepIds).reduce((sum, tokens) => sum + tokens, 0);
     if (entries.length === 0 || uncoveredTokens < tokensMin) continue;
@@ -161,6 +160,15 @@ function dueClusters(
     });
   }
   return due;
+}
+
+/** Returns a function that reads the position when it is first called, which takes long, and few sessions have summaries due. */
+function evictedAt({ repositories, sessionId }: ClusterContext): () => number {
+  let position: number | undefined;
+  return () => {
+    position ??= evictedPosition(repositories, sessionId);
+    return position;
+  };
 }
 
 /** Returns the log position at which the newest step that has left the window entered the forest; 0 if none has. */

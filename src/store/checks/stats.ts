@@ -66,6 +66,7 @@ export function storeStats({ database, unions, generations, pendingVectors, full
     path: database.path,
     ...counts,
     ...pendingVectors.stats(),
+    withoutVectorCount: pendingVectors.withoutVectorCount(),
     unindexedCount: fullText.tailCount(),
     logPosition: unions.newestPosition(),
     fileBytes: byteLengthOf(database.path),

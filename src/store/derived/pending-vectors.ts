@@ -104,12 +104,14 @@ export class PendingVectorRepository extends PathReader {
   >`
     SELECT min(atMs) FROM (SELECT max(${CLAIMABLE_AT}, @awayMs) AS atMs FROM pending_vectors p WHERE ${IS_DUE_IN})
     WHERE atMs > @sinceMs`.pluck().one;
-  readonly stats = this.statement<[], VectorStats>`
+  readonly stats = this.statement<[], Omit<VectorStats, "withoutVectorCount">>`
     SELECT count(*) FILTER (WHERE status = 'due') AS pendingVectorCount,
-      min(due_since_ms) FILTER (WHERE status = 'due') AS pendingVectorsSinceMs, count(error) AS failedVectorCount,
-      (SELECT count(*) FROM messages m WHERE m.embedding IS NULL AND m.text <> '' AND NOT EXISTS (
-        SELECT 1 FROM pending_vectors d WHERE d.message_id = m.id AND d.status = 'due')) AS withoutVectorCount
+      min(due_since_ms) FILTER (WHERE status = 'due') AS pendingVectorsSinceMs, count(error) AS failedVectorCount
     FROM pending_vectors`.one;
+  /** Reads every message. */
+  readonly withoutVectorCount = this.statement<[], number>`
+    SELECT count(*) FROM messages m WHERE m.embedding IS NULL AND m.text <> '' AND NOT EXISTS (
+      SELECT 1 FROM pending_vectors d WHERE d.message_id = m.id AND d.status = 'due')`.pluck().one;
   readonly deleteAll = this.statement`DELETE FROM pending_vectors`.run;
   /** Rows about messages that have moved to another session move with them. */
   readonly follow = this.statement<{ from: string; to: string }>`
