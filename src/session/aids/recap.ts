@@ -144,7 +144,8 @@ function sessionIn(
   span: Span,
   repeated: ReadonlySet<number> | undefined,
 ): OwnSession | undefined {
-  const { project, parentSessionId, metadata } = sessions.known(id);
+  const session = sessions.known(id);
+  const { project, parentSessionId, metadata } = session;
   // What a fork shares was worked on in the session that holds it.
   const isOwn = ({ id: messageId, sessionId }: { id: number; sessionId: string }): boolean =>
     sessionId === id && repeated?.has(messageId) !== true;
@@ -161,7 +162,7 @@ function sessionIn(
     said.push(...messages.notableBefore(id, { seqFrom: seqLast, seqEnd: seqLast + 1, limit: 1 }));
   const group = {
     project,
-    title: overviews.of(id)?.name ?? "",
+    title: overviews.nameOf(session) ?? "",
     sessionIds: [id],
     messageCount: counted.length,
     size: counted.length,

@@ -186,6 +186,17 @@ export class SessionOverviewRepository extends PathReader {
     return this.#overviews({ ...pageOf({ limit: 1 }), id })[0];
   }
 
+  /** The name of a session, as its overview has it, without what else is in an overview. */
+  nameOf({ id, title }: Pick<SessionRow, "id" | "title">): string | null {
+    if (title) return title;
+    const openings = this.paths.of(id).map(({ sessionId, seqLast }) => this.#openingIn.get(sessionId, seqLast));
+    const openingId = openings.find((opening) => opening !== undefined);
+    if (openingId === undefined) return this.#labelOf.get(id) ?? null;
+    const [opening] = this.#messages([openingId]);
+    if (opening === undefined) throw missing(openingId);
+    return this.#titleOf(title, beginningOf(opening.text, this.#requestChars));
+  }
+
   #overviews(page: Page): SessionOverview[] {
     const listed = this.#list.all(page);
     // A row of zeros reads as NULL, as a row does that a join has not found.
@@ -257,8 +268,12 @@ export class SessionOverviewRepository extends PathReader {
 /** @throws {DamageError} if an index names a message that is missing. */
 function known(messages: ReadonlyMap<number, RowOf<typeof MESSAGE>>, id: number): RowOf<typeof MESSAGE> {
   const message = messages.get(id);
-  if (message === undefined) throw new DamageError(`message ${id} is missing, and in an index`);
+  if (message === undefined) throw missing(id);
   return message;
+}
+
+function missing(id: number): DamageError {
+  return new DamageError(`message ${id} is missing, and in an index`);
 }
 
 /** Returns the first code points of a text. They are a copy, which does not keep a long text in memory. */
