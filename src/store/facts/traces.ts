@@ -4,82 +4,157 @@ import { entries, items } from "../sql/schema.ts";
 import { columns } from "../sql/statement.ts";
 import { decodeValue, type StoredValue } from "../sql/stored-value.ts";
 
-/** A text is looked for in pieces of this many bytes. */
+/** A text is found if this many of its bytes are. A shorter one, or one that is little longer, must be there as a whole. */
 const PIECE_BYTES = 32;
 
-/** A shorter text is looked for as a whole, unless it is shorter than this: everybody says "continue". */
+/** A shorter text is not looked for: everybody says "continue". */
 const TEXT_BYTES_MIN = 12;
+
+/** Bytes are compared in windows of this many, at each multiple of `STRIDE_BYTES` of what is searched. */
+const WINDOW_BYTES = 8;
+const STRIDE_BYTES = 4;
+
+/** How many windows in a row lie in a piece, and all but the first bytes of it. */
+const PIECE_WINDOWS = (PIECE_BYTES - WINDOW_BYTES) / STRIDE_BYTES + 1;
+
+/** From this length on, some piece of a text begins at a multiple of `STRIDE_BYTES`, wherever the text is. */
+const LONG_BYTES_MIN = PIECE_BYTES + STRIDE_BYTES - 1;
+
+/** Bits of a filter for each window in it. One in twenty other windows passes. */
+const FILTER_BITS = 16;
 
 const CHUNK_BYTES = 1 << 20;
 
-/** Two hashes of a piece: polynomials of its bytes, modulo 2^32. Only the first is computed at every byte of a file. */
-const FIRST_BASE = 0x01000193;
-const SECOND_BASE = 0x9e3779b1;
-
-const FILTER_BITS = 20;
-
-/** Texts, or pieces of them, as hashes. It says if some bytes have one of them. */
+/**
+ * Texts to look for in bytes. All windows of the texts are in a filter. So at most places of what is searched, two numbers are read
+ * and one bit is looked up.
+ */
 export class TextPieces {
-  readonly #ofLength = new Map<number, PiecesOfLength>();
+  readonly #texts: Buffer[] = [];
+  #index: PieceIndex | undefined;
 
   /** Adds a text as JSON writes it, because the store keeps messages as JSON. */
   add(text: string): void {
     const bytes = Buffer.from(JSON.stringify(text).slice(1, -1));
     if (bytes.length < TEXT_BYTES_MIN) return;
-    const length = Math.min(bytes.length, PIECE_BYTES);
-    const pieces = this.#ofLength.get(length) ?? new PiecesOfLength(length);
-    this.#ofLength.set(length, pieces);
-    for (let from = 0; from + length <= bytes.length; from += length) pieces.add(bytes, from);
+    this.#texts.push(bytes);
+    this.#index = undefined;
   }
 
+  /** Returns true if the bytes hold some 32 bytes of a text, or all of a shorter one. */
   areIn(bytes: Uint8Array): boolean {
-    return [...this.#ofLength.values()].some((pieces) => pieces.areIn(bytes));
+    this.#index ??= new PieceIndex(this.#texts);
+    return this.#index.areIn(bytes);
   }
 }
 
-class PiecesOfLength {
-  readonly #length: number;
-  /** `FIRST_BASE` to the power of `#length - 1`, which takes the oldest byte out of a hash. */
-  readonly #power: number;
-  readonly #hashes = new Set<number>();
-  /** A bit for the first bits of each first hash. At most places of a file, nothing else is read. */
-  readonly #filter = new Uint8Array(1 << (FILTER_BITS - 3));
+class PieceIndex {
+  readonly #windows: Filter;
+  readonly #pieces = new Set<number>();
+  readonly #shortWindows: Filter;
+  /** Keyed by the hash of a window: the short texts that hold it, and where. */
+  readonly #shorts = new Map<number, { text: Buffer; at: number }[]>();
 
-  constructor(length: number) {
-    this.#length = length;
-    this.#power = Array.from({ length: length - 1 }).reduce((power: number) => Math.imul(power, FIRST_BASE), 1);
-  }
-
-  add(bytes: Uint8Array, from: number): void {
-    const first = this.#hashAt(bytes, from, FIRST_BASE);
-    const bit = first >>> (32 - FILTER_BITS);
-    this.#filter[bit >>> 3]! |= 1 << (bit & 7);
-    this.#hashes.add(joined(first, this.#hashAt(bytes, from, SECOND_BASE)));
-  }
-
-  areIn(bytes: Uint8Array): boolean {
-    if (bytes.length < this.#length) return false;
-    let first = this.#hashAt(bytes, 0, FIRST_BASE);
-    for (let from = 0; ; from++) {
-      const bit = first >>> (32 - FILTER_BITS);
-      const mayBe = (this.#filter[bit >>> 3]! & (1 << (bit & 7))) !== 0;
-      if (mayBe && this.#hashes.has(joined(first, this.#hashAt(bytes, from, SECOND_BASE)))) return true;
-      const end = from + this.#length;
-      if (end === bytes.length) return false;
-      first = (Math.imul(first - Math.imul(bytes[from]!, this.#power), FIRST_BASE) + bytes[end]!) | 0;
+  constructor(texts: readonly Buffer[]) {
+    const isLong = (text: Buffer): boolean => text.length >= LONG_BYTES_MIN;
+    const lengthOf = (some: readonly Buffer[]): number => some.reduce((sum, { length }) => sum + length, 0);
+    this.#windows = new Filter(lengthOf(texts));
+    this.#shortWindows = new Filter(lengthOf(texts.filter((text) => !isLong(text))));
+    for (const text of texts) {
+      for (let shift = 0; shift < STRIDE_BYTES; shift++) {
+        const words = wordsOf(Uint8Array.from(text.subarray(shift)));
+        for (let word = 0; word < words.length - 1; word++) {
+          const hash = windowAt(words, word);
+          this.#windows.add(hash);
+          if (isLong(text)) {
+            if (word + PIECE_WINDOWS < words.length) this.#pieces.add(pieceAt(words, word));
+          } else {
+            this.#shortWindows.add(hash);
+            const places = this.#shorts.get(hash) ?? [];
+            this.#shorts.set(hash, places);
+            places.push({ text, at: shift + word * STRIDE_BYTES });
+          }
+        }
+      }
     }
   }
 
-  #hashAt(bytes: Uint8Array, from: number, base: number): number {
-    let hash = 0;
-    for (let at = from; at < from + this.#length; at++) hash = (Math.imul(hash, base) + bytes[at]!) | 0;
-    return hash;
+  areIn(bytes: Uint8Array): boolean {
+    const words = wordsOf(bytes);
+    const shift = words.byteOffset - bytes.byteOffset;
+    let first = 0;
+    let last = -2;
+    for (let word = this.#windows.next(words, 0); word >= 0; word = this.#windows.next(words, word + 1)) {
+      if (word !== last + 1) first = word;
+      last = word;
+      const piece = word - PIECE_WINDOWS + 1;
+      if (piece >= first && this.#pieces.has(pieceAt(words, piece))) return true;
+      const hash = windowAt(words, word);
+      if (this.#shortWindows.has(hash) && this.#isShortAt(bytes, shift + word * STRIDE_BYTES, hash)) return true;
+    }
+    return false;
+  }
+
+  #isShortAt(bytes: Uint8Array, position: number, hash: number): boolean {
+    const places = this.#shorts.get(hash) ?? [];
+    return places.some(({ text, at }) => {
+      const from = position - at;
+      return from >= 0 && text.equals(bytes.subarray(from, from + text.length));
+    });
   }
 }
 
-/** Joins a hash and 21 bits of another one: a number of 53 bits. */
-function joined(first: number, second: number): number {
-  return (first >>> 0) * 2 ** 21 + (second >>> 11);
+/** A set of hashes as bits. It may hold others, too. */
+class Filter {
+  readonly #bits: Uint8Array;
+  readonly #shift: number;
+
+  constructor(count: number) {
+    const log = Math.min(30, Math.max(10, Math.ceil(Math.log2(count * FILTER_BITS + 1))));
+    this.#bits = new Uint8Array(2 ** (log - 3));
+    this.#shift = 32 - log;
+  }
+
+  add(hash: number): void {
+    const bit = hash >>> this.#shift;
+    this.#bits[bit >>> 3]! |= 1 << (bit & 7);
+  }
+
+  has(hash: number): boolean {
+    const bit = hash >>> this.#shift;
+    return (this.#bits[bit >>> 3]! & (1 << (bit & 7))) !== 0;
+  }
+
+  /** Returns the place of the next window that is in the filter; -1 if none is. */
+  next(words: Int32Array, from: number): number {
+    const [bits, shift] = [this.#bits, this.#shift];
+    for (let at = from; at < words.length - 1; at++) {
+      const bit = windowAt(words, at) >>> shift;
+      if ((bits[bit >>> 3]! & (1 << (bit & 7))) !== 0) return at;
+    }
+    return -1;
+  }
+}
+
+/** Returns the aligned numbers of four bytes in some bytes. */
+function wordsOf({ buffer, byteOffset, byteLength }: Uint8Array): Int32Array {
+  const skipped = (STRIDE_BYTES - (byteOffset % STRIDE_BYTES)) % STRIDE_BYTES;
+  const count = Math.max(0, Math.floor((byteLength - skipped) / STRIDE_BYTES));
+  return count === 0 ? new Int32Array() : new Int32Array(buffer, byteOffset + skipped, count);
+}
+
+function windowAt(words: Int32Array, at: number): number {
+  const mixed = Math.imul(words[at]!, 0x9e3779b1) ^ words[at + 1]!;
+  return Math.imul(mixed ^ (mixed >>> 15), 0x85ebca6b);
+}
+
+function pieceAt(words: Int32Array, at: number): number {
+  let hash = 0;
+  for (let word = at; word < at + PIECE_BYTES / STRIDE_BYTES; word++) {
+    hash = Math.imul(hash ^ words[word]!, 0x9e3779b1);
+    hash ^= hash >>> 15;
+  }
+  return hash;
 }
 
 /** What some messages say: texts, and the digests of long strings that are kept apart. */
@@ -94,7 +169,7 @@ export interface HeldText {
   count: number;
 }
 
-type SessionText = [sessionId: string, text: string | Buffer];
+type SessionText = [sessionId: string, text: Buffer];
 
 /** Looks for what is left of forgotten messages. */
 export class TraceRepository extends Repository {
@@ -107,17 +182,17 @@ export class TraceRepository extends Repository {
     SELECT m.session_id, NULL FROM message_artifacts a JOIN messages m ON m.id = a.message_id
     WHERE a.sha256 IN (SELECT value FROM json_each(?))`.raw();
   readonly #texts = this.statement<[], SessionText>`
-    SELECT session_id, parts FROM messages
-    UNION ALL SELECT session_id, text FROM summaries WHERE text IS NOT NULL
-    UNION ALL SELECT session_id, label FROM clusters
-    UNION ALL SELECT id, title FROM sessions WHERE title IS NOT NULL`.raw();
+    SELECT session_id, CAST(parts AS BLOB) FROM messages
+    UNION ALL SELECT session_id, CAST(text AS BLOB) FROM summaries WHERE text IS NOT NULL
+    UNION ALL SELECT session_id, CAST(label AS BLOB) FROM clusters
+    UNION ALL SELECT id, CAST(title AS BLOB) FROM sessions WHERE title IS NOT NULL`.raw();
   /** What programs keep beside the messages of a session. Long values are compressed, so that no search of the file finds them. */
   readonly #compressed = this.statement<[], { sessionId: string } & StoredValue>`
     SELECT ${columns(entries, "sessionId", "encoding", "value")} FROM entries WHERE encoding LIKE 'deflated%'
     UNION ALL SELECT ${columns(items, "sessionId", "encoding", "value")} FROM items WHERE encoding LIKE 'deflated%' AND session_id IS NOT NULL`;
   readonly #plain = this.statement<[], SessionText>`
-    SELECT session_id, value FROM entries WHERE encoding NOT LIKE 'deflated%'
-    UNION ALL SELECT session_id, value FROM items WHERE encoding NOT LIKE 'deflated%' AND session_id IS NOT NULL`.raw();
+    SELECT session_id, CAST(value AS BLOB) FROM entries WHERE encoding NOT LIKE 'deflated%'
+    UNION ALL SELECT session_id, CAST(value AS BLOB) FROM items WHERE encoding NOT LIKE 'deflated%' AND session_id IS NOT NULL`.raw();
   readonly #ownerOf = this.statement<[sessionId: string], string>`
     SELECT parent_session_id FROM sessions WHERE id = ? AND superseded_at_ms IS NOT NULL`.pluck();
 
@@ -138,7 +213,7 @@ export class TraceRepository extends Repository {
     };
     for (const [sessionId] of this.#withArtifacts.all(JSON.stringify(artifacts))) count(sessionId);
     for (const texts of withTexts ? [this.#texts, this.#plain] : []) {
-      for (const [sessionId, text] of texts.iterate()) if (pieces.areIn(Buffer.from(text))) count(sessionId);
+      for (const [sessionId, text] of texts.iterate()) if (pieces.areIn(text)) count(sessionId);
     }
     for (const { sessionId, ...stored } of this.#compressed.iterate()) {
       const value = decodeValue(stored);
@@ -176,7 +251,7 @@ export function fileHas(path: string, pieces: TextPieces): boolean {
   const { dev, ino } = statSync(path);
   const file = opened.get(`${dev} ${ino}`) ?? openSync(path, "r");
   opened.set(`${dev} ${ino}`, file);
-  const bytes = Buffer.alloc(CHUNK_BYTES + PIECE_BYTES - 1);
+  const bytes = Buffer.alloc(CHUNK_BYTES + LONG_BYTES_MIN);
   // Each chunk begins with the end of the one before it.
   for (let position = 0, kept = 0; ; ) {
     const count = readSync(file, bytes, kept, CHUNK_BYTES, position);
@@ -184,7 +259,7 @@ export function fileHas(path: string, pieces: TextPieces): boolean {
     position += count;
     const length = kept + count;
     if (pieces.areIn(bytes.subarray(0, length))) return true;
-    kept = Math.min(length, PIECE_BYTES - 1);
+    kept = Math.min(length, LONG_BYTES_MIN);
     bytes.copyWithin(0, length - kept, length);
   }
 }
