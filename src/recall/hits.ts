@@ -47,7 +47,7 @@ export interface RecallHit {
   /** The message of a newer hit that says something else of the same. */
   supersededBy?: number;
   /**
-   * The probability that some message answers the query, in [0, 1], by how much of its words the best one has; the same for all hits.
+   * The probability that one of the first three answers, by how much of the query's words they have; the same for all hits.
    * Undefined with a semantic embedder and for a phrase.
    */
   confidence?: number;

@@ -57,7 +57,7 @@ function searchPorts({ embedder, messageVectors, clock }: RecallPorts, source: S
 export interface RecallOptions extends Omit<SearchScope, "shared"> {
   /**
    * Most hits: 1 to 1,000, by default 10, or 30 with `tokensMax`. With `by: "session"` always 10 by default. If nothing is near (a
-   * `confidence` below 0.5), 3 by default.
+   * `confidence` below 0.1), 3 by default.
    */
   limit?: number;
   /**

@@ -6,7 +6,7 @@ import { searchStem, searchWords } from "../models/search-words.ts";
 import type { SearchScope } from "../store/index.ts";
 import { dot } from "../vector/vector.ts";
 import { raiseForQuestion } from "./advice.ts";
-import { confidenceOf } from "./confidence.ts";
+import { confidenceOf, tellingShare } from "./confidence.ts";
 import { closeness, datedness } from "./dates.ts";
 import { CORRECTED_WEIGHT, searchFullText } from "./full-text-search.ts";
 import { interleaved, peopleAmong } from "./kinds.ts";
@@ -92,7 +92,7 @@ export function search(
 ): Ranking {
   const { source, messageVectors } = ports;
   const nominees = nominate(ports, query, vector, scope, limit, shownIds);
-  const { weights, terms, times, unknown, wanted, phrasesMissing } = nominees;
+  const { weights, terms, times, unknown, telling, phrasesMissing } = nominees;
   const candidates = by === "session" ? withTimesOfSessions(nominees.candidates, times) : nominees.candidates;
   const people = peopleAmong(candidates);
   const ofPeople = rankPeople(people, weights, query.text, source.textsOf(people.map(({ messageId }) => messageId)));
@@ -112,17 +112,16 @@ export function search(
     vectorWeight: isOfWork ? WORK_VECTOR_WEIGHT : VECTOR_WEIGHT,
     odds: isOfWork ? WORK_ODDS : ODDS,
   };
+  const ranking = { [Symbol.iterator]: () => withVectors(ports, rankings, vector, scope)[Symbol.iterator]() };
   return {
-    ranking: { [Symbol.iterator]: () => withVectors(ports, rankings, vector, scope)[Symbol.iterator]() },
+    ranking,
     weights: new Map(terms.map(({ stem }, index) => [stem, weights[index]!])),
     corrections: terms.flatMap(({ stem, typed }) => (typed === undefined ? [] : [{ typed, stem }])),
     unknownWords: unknown.map(({ word }) => word),
     // Words do not say what a semantic embedder has found, and hits have the phrases of a query.
     ...(messageVectors === undefined &&
-      wanted > 0 &&
-      (query.phrases.length === 0 || phrasesMissing) && {
-        confidence: confidenceOf(candidates, weights, wanted),
-      }),
+      telling.wanted > 0 &&
+      (query.phrases.length === 0 || phrasesMissing) && { confidence: confidenceOf(ranking, candidates, telling) }),
     ...(phrasesMissing && { phrasesMissing }),
   };
 }
@@ -148,8 +147,8 @@ interface Nominees {
   weights: number[];
   /** The words that no message has. */
   unknown: readonly { word: string }[];
-  /** The weight of all words, with those that no message has. */
-  wanted: number;
+  /** How much the words tell: see `confidenceOf`. */
+  telling: Parameters<typeof confidenceOf>[2];
   /** The times around which the caller or the query asks. */
   times: readonly TimeRange[];
   phrasesMissing?: true;
@@ -206,10 +205,17 @@ export function nominate(
     };
   });
   const weights = terms.map(({ weight }, index) => weight * factors[index]!);
-  const wanted =
-    unknown.reduce((sum, { stem }) => sum + askingWeight(stem) * unknownWeight, 0) +
-    weights.reduce((sum, weight, index) => sum + (terms[index]!.typed ? weight / CORRECTED_WEIGHT : weight), 0);
-  return { candidates, weights, terms, unknown, wanted, times };
+  const shares = terms.map(({ stem, pieceOf }) => tellingShare(stem, pieceOf !== undefined));
+  const telling = {
+    weights: weights.map((weight, index) => shares[index]! * weight),
+    wanted:
+      unknown.reduce((sum, { stem }) => sum + tellingShare(stem, false) * askingWeight(stem) * unknownWeight, 0) +
+      weights.reduce((sum, weight, index) => {
+        return sum + (shares[index]! * weight) / (terms[index]!.typed ? CORRECTED_WEIGHT : 1);
+      }, 0),
+    rare: unknownWeight,
+  };
+  return { candidates, weights, terms, unknown, telling, times };
 }
 
 function repetitionsOf(source: Source, { text: asked }: Query, hits: readonly TextHit[]): number[] {
