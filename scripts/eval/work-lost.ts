@@ -81,7 +81,7 @@ function sum(one: number, other: number): number {
   return one + other;
 }
 
-/** Returns what the hook says after each compaction, as the agent reads it, and what `lost` lists. */
+/** Returns what the hook says after each compaction, as the agent reads it, and what `lost` lists. The next prompt says the same. */
 export async function saidAfter(
   compactions: readonly Compaction[],
   withSummary: boolean,
@@ -102,7 +102,7 @@ export async function saidAfter(
       const reader = openQuickly(path);
       const firing = {
         agent: "claude-code",
-        event: withSummary ? "prompt" : "after-compaction",
+        event: "after-compaction",
         sessionId,
         cwd: folder,
         project: undefined,

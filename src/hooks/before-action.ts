@@ -39,7 +39,7 @@ export function sayBefore(
     if (warning === undefined || known.has(warning.lines[0].id!)) return undefined;
     const about = digest(warning.about); // the log holds nothing that anybody said
     if (warned.has(about)) return undefined;
-    const quotation = quoted([{ name: "before", attributes: {}, lines: warning.lines }], TOKENS_MAX);
+    const quotation = quoted([{ name: "before", attributes: {}, lines: warning.lines }], { tokensMax: TOKENS_MAX });
     const answer = said(quotation, "what was found out about this before");
     return answer && { ...answer, about };
   });

@@ -103,6 +103,7 @@ function lastWords({ storePath, ...call }: HookCall, limitMs: number): { path: s
 
 async function saidAt(firing: Firing, storePath: string, { memory }: BegunFiring): Promise<Said | undefined> {
   // An agent acts often, so what only other events need is not loaded.
+  if (firing.event === "prompt") return (await import("./prompt.ts")).sayToPrompt(storePath, firing, memory);
   const say = firing.event === "before-action" ? sayBefore : (await import("./hook.ts")).sayAt;
   const reader = openQuickly(storePath);
   try {

@@ -1,15 +1,16 @@
+import { once } from "../core/once.ts";
+import { searchStem, searchWords } from "../models/search-words.ts";
+import { STOP_WORDS } from "../models/stop-words.ts";
+import { CORRECTED_WEIGHT } from "./full-text-search.ts";
+import { askingWeight } from "./query.ts";
 import type { Candidate } from "./ranking.ts";
 
 /**
- * The weights of the logistic function: of the share of the query that a message has, and of the logarithm of how much that is, counted in
- * words that no other message has. Fitted to the questions of `scripts/eval/questions`, asked in their own project and in others, and to
- * prompts such as "commit this".
+ * The bias and the weight of the share of a query, counted as if the query had one more rare word that no message has. They were fitted to
+ * the questions of `scripts/eval/questions`, asked in their own project and in others, and to prompts such as "commit this".
  */
-const BIAS = -9.97;
-const SHARE_WEIGHT = 3.01;
-const AMOUNT_WEIGHT = 2.84;
-/** The amount is one word that no other message has. */
-const RARE_WORD = 8.5;
+const BIAS = -6;
+const SHARE_WEIGHT = 13.6;
 
 /** A query is not called foreign if a message has this share of it, however common its words are. */
 const EVEN_SHARE = 0.48;
@@ -23,21 +24,53 @@ export const DOUBTED_MAX = 3;
 const HIRAGANA = /\p{sc=Hiragana}/u;
 const UNSPACED = /[\p{sc=Han}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}]/u;
 
-/**
- * Returns how much a word of a query tells about the matter. Two letters of a script without spaces are rarely a word, and two with hiragana
- * are grammar. The pieces of a name tell nothing beside the name.
- */
-export function tellingShare(stem: string, isPiece: boolean): number {
-  return isPiece || HIRAGANA.test(stem) ? 0 : UNSPACED.test(stem) ? 0.5 : 1;
-}
+/** How much a word tells about the matter: two letters of a script without spaces, which are rarely a word; a word of orders; and a name. */
+const PAIR_SHARE = 0.5;
+const ORDER_SHARE = 0.1;
+const NAME_SHARE = 3;
 
-interface Telling {
-  /** For each word of the query that messages have, how much it tells. */
-  weights: readonly number[];
+/** Words of most orders to an agent, whatever the project. */
+const ORDER_WORDS = `
+  add branch bug build call change check clean clear code comment commit conflict content continue create current debug delete diff document
+  done error execute explain fail file find first fix function git good implement issue line local look main merge message new next open output
+  plan pr problem project pull push read rebase refactor remove rename repo resolve review run server show staged start step stop task test
+  undo update work write テスト 実行 修正 確認 追加 作成 実装 変更 削除 対応 コミット ビルド タスク
+`;
+const orderStems = once(() => new Set(searchWords(ORDER_WORDS).map(searchStem)));
+const stopStems = once(() => new Set(STOP_WORDS.map(searchStem)));
+
+/** What the words of a query tell about its matter. */
+export interface Telling {
+  /** How much each of the searched words tells. */
+  words: readonly number[];
   /** The same for all words together, with those that no message has. */
   wanted: number;
-  /** What a word tells that no other message has. */
-  rare: number;
+  /** What a word tells that no message has. */
+  most: number;
+}
+
+interface TellingWord {
+  stem: string;
+  pieceOf?: string;
+}
+
+/** Returns what words tell: the more, the rarer they are. Function words tell nothing, nor do the pieces of a name beside the name. */
+export function tellingOf(
+  found: readonly (TellingWord & { rareness: number; typed?: string })[],
+  unknown: readonly TellingWord[],
+  most: number,
+): Telling {
+  const names = new Set(found.map(({ pieceOf }) => pieceOf));
+  const words = found.map((word) => (names.has(word.stem) ? NAME_SHARE : 1) * shareOf(word) * word.rareness);
+  const wanted = words.map((telling, at) => telling / (found[at]!.typed === undefined ? 1 : CORRECTED_WEIGHT));
+  const missing = unknown.map((word) => shareOf(word) * askingWeight(word.stem) * most);
+  return { words, wanted: [...wanted, ...missing].reduce((sum, telling) => sum + telling, 0), most };
+}
+
+/** Two letters with hiragana are grammar. */
+function shareOf({ stem, pieceOf }: TellingWord): number {
+  if (pieceOf !== undefined || HIRAGANA.test(stem) || stopStems().has(stem)) return 0;
+  return (orderStems().has(stem) ? ORDER_SHARE : 1) * (UNSPACED.test(stem) ? PAIR_SHARE : 1);
 }
 
 /** So many messages of a ranking are judged. */
@@ -50,7 +83,7 @@ const JUDGED = 3;
 export function confidenceOf(
   ranking: Iterable<{ candidate: Candidate }>,
   candidates: readonly Candidate[],
-  { weights, wanted, rare }: Telling,
+  { words, wanted, most }: Telling,
 ): number {
   const prompts = promptsOf(candidates);
   const places = new Map(candidates.map(({ messageId }, at) => [messageId, at]));
@@ -59,14 +92,13 @@ export function confidenceOf(
     if (judged++ === JUDGED) break;
     const prompt = prompts[places.get(candidate.messageId)!];
     const before = prompt === undefined ? candidate.wordScores : candidates[prompt]!.wordScores;
-    const own = weights.reduce((sum, weight, word) => {
-      return candidate.wordScores[word]! > 0 || before[word]! > 0 ? sum + weight : sum;
+    const own = words.reduce((sum, telling, word) => {
+      return candidate.wordScores[word]! > 0 || before[word]! > 0 ? sum + telling : sum;
     }, 0);
     held = Math.max(held, own);
   }
-  const share = held / wanted;
-  const logit = BIAS + SHARE_WEIGHT * share + AMOUNT_WEIGHT * Math.log1p((RARE_WORD * held) / rare);
-  return Math.max(share < EVEN_SHARE ? 0 : CONFIDENCE_MIN, 1 / (1 + Math.exp(-logit)));
+  const floor = held / wanted < EVEN_SHARE ? 0 : CONFIDENCE_MIN;
+  return Math.max(floor, 1 / (1 + Math.exp(-BIAS - (SHARE_WEIGHT * held) / (wanted + most))));
 }
 
 /** Returns for each message the index of the last message of the user before it in its session. */

@@ -9,13 +9,16 @@ import type { Source } from "./source.ts";
 /** The weight of a word that was guessed, relative to one that was typed. */
 export const CORRECTED_WEIGHT = 0.5;
 
+/** No word of a small project is rare among its messages alone. */
+const IMAGINED_MESSAGES = 2_000;
+
 interface TextSearch {
-  /** The searched words, in the order of each hit's `scores`. */
-  terms: { stem: string; weight: number; typed?: string; pieceOf?: string }[];
+  /** The searched words, in the order of each hit's `scores`. `rareness` is the weight that it would have among 2,000 more messages. */
+  terms: { stem: string; weight: number; rareness: number; typed?: string; pieceOf?: string }[];
   /** The words that no message has, without those that were corrected. */
   unknown: readonly QueryTerm[];
-  /** The weight of a word that no message has. */
-  unknownWeight: number;
+  /** The rareness of a word that no message has. */
+  rarenessMax: number;
   hits: TextHit[];
 }
 
@@ -36,27 +39,31 @@ interface TextSearch {
  */
 export function searchFullText(source: Source, query: Query, scope: SearchScope, limit: number): TextSearch {
   if (query.words.length === 0) {
-    return { terms: [], unknown: [], unknownWeight: 0, hits: lettersOnly(source, query, scope, limit, 0) };
+    return { terms: [], unknown: [], rarenessMax: 0, hits: lettersOnly(source, query, scope, limit, 0) };
   }
   const lookup = source.lookUp(query, scope);
   const unknown = new Set(lookup.terms.filter(({ messageCount }) => messageCount === 0).map(({ stem }) => stem));
   const words = corrected(query.words, (stem) => unknown.has(stem), lookup);
   if (words !== undefined) return searchFullText(source, { ...query, words }, scope, limit);
   const { terms, messageCount } = lookup.found(limit);
-  const weights = terms.map(({ term: { count, typed }, holderCount }) => {
-    return (typed === undefined ? 1 : CORRECTED_WEIGHT) * Math.sqrt(count) * idfOf(holderCount, messageCount);
-  });
+  const weightsAmong = (count: number): number[] =>
+    terms.map(({ term, holderCount }) => {
+      return (term.typed === undefined ? 1 : CORRECTED_WEIGHT) * Math.sqrt(term.count) * idfOf(holderCount, count);
+    });
+  const weights = weightsAmong(messageCount);
+  const rareness = weightsAmong(messageCount + IMAGINED_MESSAGES);
   const postings = terms.map(({ postings }) => postings);
   const hits = bestInScope(source, bestHits(postings, weights, 2 * limit), scope, limit);
   return {
     terms: terms.map(({ term: { stem, typed, pieceOf } }, index) => ({
       stem,
       weight: weights[index]!,
+      rareness: rareness[index]!,
       ...(typed !== undefined && { typed }),
       ...(pieceOf !== undefined && { pieceOf }),
     })),
     unknown: lookup.terms.filter(({ messageCount }) => messageCount === 0),
-    unknownWeight: idfOf(0, messageCount),
+    rarenessMax: idfOf(0, messageCount + IMAGINED_MESSAGES),
     hits: hits.length > 0 ? hits : lettersOnly(source, query, scope, limit, terms.length),
   };
 }

@@ -6,9 +6,9 @@ import { searchStem, searchWords } from "../models/search-words.ts";
 import type { SearchScope } from "../store/index.ts";
 import { dot } from "../vector/vector.ts";
 import { raiseForQuestion } from "./advice.ts";
-import { confidenceOf, tellingShare } from "./confidence.ts";
+import { confidenceOf, type Telling, tellingOf } from "./confidence.ts";
 import { closeness, datedness } from "./dates.ts";
-import { CORRECTED_WEIGHT, searchFullText } from "./full-text-search.ts";
+import { searchFullText } from "./full-text-search.ts";
 import { interleaved, peopleAmong } from "./kinds.ts";
 import { byMeaning } from "./meaning.ts";
 import { raiseNumbered } from "./numbered-names.ts";
@@ -148,7 +148,7 @@ interface Nominees {
   /** The words that no message has. */
   unknown: readonly { word: string }[];
   /** How much the words tell: see `confidenceOf`. */
-  telling: Parameters<typeof confidenceOf>[2];
+  telling: Telling;
   /** The times around which the caller or the query asks. */
   times: readonly TimeRange[];
   phrasesMissing?: true;
@@ -164,7 +164,7 @@ export function nominate(
   shownIds?: ReadonlySet<number>,
 ): Nominees {
   const { source } = ports;
-  const { terms, unknown, unknownWeight, hits } = searchFullText(source, query, scope, Math.max(limit, RANKED_MAX));
+  const { terms, unknown, rarenessMax, hits } = searchFullText(source, query, scope, Math.max(limit, RANKED_MAX));
   const isMissing = hits.length === 0 && query.phrases.length > 0 && !isQuotation(query.text);
   if (isMissing || isQuotingQuestion(query)) {
     const nominees = nominate(ports, { ...query, phrases: [] }, vector, scope, limit, shownIds);
@@ -205,17 +205,7 @@ export function nominate(
     };
   });
   const weights = terms.map(({ weight }, index) => weight * factors[index]!);
-  const shares = terms.map(({ stem, pieceOf }) => tellingShare(stem, pieceOf !== undefined));
-  const telling = {
-    weights: weights.map((weight, index) => shares[index]! * weight),
-    wanted:
-      unknown.reduce((sum, { stem }) => sum + tellingShare(stem, false) * askingWeight(stem) * unknownWeight, 0) +
-      weights.reduce((sum, weight, index) => {
-        return sum + (shares[index]! * weight) / (terms[index]!.typed ? CORRECTED_WEIGHT : 1);
-      }, 0),
-    rare: unknownWeight,
-  };
-  return { candidates, weights, terms, unknown, telling, times };
+  return { candidates, weights, terms, unknown, telling: tellingOf(terms, unknown, rarenessMax), times };
 }
 
 function repetitionsOf(source: Source, { text: asked }: Query, hits: readonly TextHit[]): number[] {

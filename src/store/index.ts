@@ -123,7 +123,7 @@ export { fileHas } from "./facts/traces.ts";
 export { type BackupOptions, type BackupReport, backupStore } from "./file/backup.ts";
 export { fileFindings } from "./file/file-findings.ts";
 export { advice, type Finding, ok, problem, quoted } from "./file/finding.ts";
-export { openDatabase, type StoreDatabase } from "./file/open.ts";
+export { openDatabase, openForHook, type StoreDatabase } from "./file/open.ts";
 export { type QueryParams, type QueryRow, queryRows } from "./file/query.ts";
 export { type RestoreReport, refuseInUse, restoreStore } from "./file/restore.ts";
 export { rowOfText, rowText } from "./moves/row-text.ts";

@@ -21,9 +21,6 @@ const NAMED_MAX = 3_000;
 /** SQL: the session `s` is a subagent's. */
 const IS_SUBAGENT = `coalesce(s.metadata, '') LIKE '%"isSubagent":true%'`;
 
-/** The newest messages that are not in the full-text index yet, and are searched by reading them. */
-const TAIL_MAX = 300;
-
 export interface QuickSession {
   id: string;
   title: string | null;
@@ -192,7 +189,7 @@ export class QuickReader {
    * The last that an assistant said between a message and the user's next one; undefined if it said nothing in the next
    * `ANSWER_MESSAGES_MAX` messages.
    */
-  answerTo({ sessionId, seq }: NotableMessage): NotableMessage | undefined {
+  answerTo({ sessionId, seq }: Pick<NotableMessage, "sessionId" | "seq">): NotableMessage | undefined {
     const rows = this.#all<StoredMessage>(
       `SELECT ${MESSAGE} FROM messages m
        WHERE m.session_id = ? AND m.seq > ? AND m.seq <= ? AND m.role IN ('user', 'assistant')
@@ -207,54 +204,11 @@ export class QuickReader {
     return (end === -1 ? turn : turn.slice(0, end)).at(-1);
   }
 
-  /** The first and the last message id of each session of a project. */
-  spans(project: string): [firstId: number, lastId: number][] {
-    return this.#all<{ firstId: number; lastId: number }>(
-      `SELECT m.id AS firstId, z.id AS lastId FROM sessions s
-       JOIN messages m ON m.session_id = s.id AND m.seq = (SELECT min(seq) FROM messages WHERE session_id = s.id)
-       JOIN messages z ON z.session_id = s.id AND z.seq = (SELECT max(seq) FROM messages WHERE session_id = s.id)
-       WHERE s.project = ? AND s.superseded_at_ms IS NULL ORDER BY firstId`,
-      project,
-    ).map(({ firstId, lastId }) => [firstId, lastId]);
-  }
-
-  /** How many indexed messages hold a stem. */
-  frequencyOf(stem: string): number {
-    return this.#all<{ doc: number }>("SELECT doc FROM messages_fts_terms WHERE term = ?", stem)[0]?.doc ?? 0;
-  }
-
-  /** The ids of indexed messages that hold a stem, once for each occurrence. */
-  occurrences(stem: string): number[] {
-    // A reader can make a temporary table.
-    this.#client.exec(
-      "CREATE VIRTUAL TABLE IF NOT EXISTS temp.messages_fts_occurrences USING fts5vocab(main, messages_fts, instance)",
-    );
-    const sql = "SELECT json_group_array(doc) AS ids FROM temp.messages_fts_occurrences WHERE term = ?";
-    return JSON.parse(this.#one<{ ids: string }>(sql, stem).ids) as number[];
-  }
-
-  /** The messages that the full-text index lacks, newest first, at most `TAIL_MAX`. */
-  tail(project: string): { id: number; text: string }[] {
-    return this.#all(
-      `SELECT m.id, m.text FROM messages m JOIN sessions s ON s.id = m.session_id
-       WHERE m.id > (SELECT coalesce(max(id), 0) FROM messages_fts_docsize) AND s.project = ?
-         AND s.superseded_at_ms IS NULL
-       ORDER BY m.id DESC LIMIT ${TAIL_MAX}`,
-      project,
-    );
-  }
-
-  /** Those of the given messages that users and assistants of a project said in words, in no order. */
-  saidIn(project: string, ids: readonly number[]): NotableMessage[] {
-    const rows = this.#all<StoredMessage>(
-      `SELECT ${MESSAGE} FROM json_each(?) given
-       CROSS JOIN messages m ON m.id = given.value
-       JOIN sessions s ON s.id = m.session_id
-       WHERE s.project = ? AND s.superseded_at_ms IS NULL AND m.role IN ('user', 'assistant')`,
-      JSON.stringify(ids),
-      project,
-    );
-    return parsed(rows).filter(isSaid);
+  /** The ids of the messages of sessions from a time on. */
+  idsSince(sessionIds: readonly string[], sinceMs = 0): number[] {
+    const sql = `SELECT json_group_array(m.id) AS ids FROM json_each(?) given
+       CROSS JOIN messages m ON m.session_id = given.value WHERE m.created_at_ms >= ?`;
+    return JSON.parse(this.#one<{ ids: string }>(sql, JSON.stringify(sessionIds), sinceMs).ids) as number[];
   }
 
   /** See `WorkReader`. */

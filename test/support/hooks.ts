@@ -1,6 +1,8 @@
+import type { SessionMemory } from "../../src/hooks/begin.ts";
 import type { Firing } from "../../src/hooks/firing.ts";
 import { sayAt } from "../../src/hooks/hook.ts";
 import { keyedDigest } from "../../src/hooks/keyed-digest.ts";
+import { sayToPrompt } from "../../src/hooks/prompt.ts";
 import type { MessageInput } from "../../src/index.ts";
 import { openQuickly } from "../../src/store/quick-reader.ts";
 import { openedStore, temporaryPath } from "./temporary-store.ts";
@@ -14,17 +16,23 @@ export function storeOf(sessions: Readonly<Record<string, readonly MessageInput[
   return path;
 }
 
-/** What a hook says, to an agent that has only been warned of these. */
-export function sayingOf(path: string, firing: Firing, warned: readonly string[] = []) {
+/** What a hook says, to an agent that has only been warned of and told these. */
+export function sayingOf(
+  path: string,
+  firing: Firing,
+  { warned = [], quoted = [] }: { warned?: readonly string[]; quoted?: readonly number[] } = {},
+) {
+  const memory: SessionMemory = {
+    quoted: new Set(quoted),
+    compactedAtMs: undefined,
+    isBare: false,
+    warned: new Set(warned),
+    digest: (text) => keyedDigest(new Uint8Array(16), text),
+  };
+  if (firing.event === "prompt") return sayToPrompt(path, firing, memory);
   const reader = openQuickly(path);
   try {
-    return sayAt(reader, firing, {
-      quoted: new Set(),
-      compactedAtMs: undefined,
-      isBare: false,
-      warned: new Set(warned),
-      digest: (text) => keyedDigest(new Uint8Array(16), text),
-    });
+    return sayAt(reader, firing, memory);
   } finally {
     reader.close();
   }

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { answerOf, takesText } from "../../hooks/answer.ts";
 import { begin } from "../../hooks/begin.ts";
 import { firingOf, HOOK_AGENTS, HOOK_EVENTS } from "../../hooks/firing.ts";
+import type { Said } from "../../hooks/quotation.ts";
 import type { Tool } from "../tool.ts";
 
 /** Makes the schema of a text of any length, because a hook must not fail if a prompt is long. */
@@ -35,9 +36,10 @@ export const hook: Tool<z.infer<typeof INPUT>, z.infer<typeof OUTPUT>> = {
     if (firing === undefined) return NOTHING;
     try {
       const { sayAt } = await import("../../hooks/hook.ts");
+      const { sayFrom } = await import("../../hooks/prompt.ts");
       const { internalsOf } = await import("../../session/opened-store.ts");
       return await live.read((store) => {
-        const reader = internalsOf(store).quickReader;
+        const { quickReader: reader, repositories } = internalsOf(store);
         const only = project && reader.projectNow(project);
         const isHidden = (id: string): boolean => only !== undefined && store.resume(id).project !== only;
         if (only !== undefined && (firing.project === undefined || reader.projectNow(firing.project) !== only))
@@ -46,7 +48,11 @@ export const hook: Tool<z.infer<typeof INPUT>, z.infer<typeof OUTPUT>> = {
         const begun = begin(store.path, firing, startMs);
         if (begun === undefined) return NOTHING;
         try {
-          const said = takesText(firing) ? sayAt(reader, firing, begun.memory) : undefined;
+          const say = (): Said | undefined =>
+            firing.event === "prompt"
+              ? sayFrom(repositories, firing, begun.memory)
+              : sayAt(reader, firing, begun.memory);
+          const said = takesText(firing) ? say() : undefined;
           begun.end(said === undefined ? {} : { tokens: said.tokens, quoted: said.messageIds });
           const text = answerOf(firing, said);
           return text.startsWith("{") ? { value: JSON.parse(text), text } : NOTHING;

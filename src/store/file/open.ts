@@ -407,6 +407,13 @@ export function openDatabase(path: string, options: OpenDatabaseOptions): StoreD
   }
 }
 
+/** Opens a store for a hook, which has no time to look for a second name of the file. @throws what `openToRead` throws. */
+export function openForHook(path: string, busyTimeoutMs: number): StoreDatabase {
+  const file = resolve(path);
+  const options = { readonly: true, durability: "process", busyTimeoutMs } as const;
+  return new StoreDatabase(openToRead(file, busyTimeoutMs), file, options);
+}
+
 function openToWrite(file: string, options: OpenDatabaseOptions): Connection {
   if (holdsLog(file)) lookAsReader(file, options.busyTimeoutMs);
   const connection = connect(file, options);

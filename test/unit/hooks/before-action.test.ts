@@ -23,7 +23,7 @@ function saidBefore(
   { sessionId = "now", cwd = "/none/web", warned = [] as readonly string[] } = {},
 ) {
   const input = { session_id: sessionId, cwd, tool_name: name, tool_input: args };
-  return sayingOf(path, firingOf("claude-code", "before-action", input)!, warned);
+  return sayingOf(path, firingOf("claude-code", "before-action", input)!, { warned });
 }
 
 test("before a file is changed, the newest decision of another session about it is quoted, once", async () => {

@@ -54,11 +54,12 @@ test("nothing is told if the notes on merged projects are damaged", () => {
   expect(() => saidAt(path, "session-start", { cwd: "/evil/web" })).toThrow("The notes on projects are damaged.");
 });
 
-test("a question comes with its answer, although a hook has said something between them", () => {
+test("the answer to an old question is told in its place, although a hook has said something between them", () => {
   const injected: MessageInput = { role: "user", parts: [{ type: "text", text: "A record.", injected: true }] };
   const reply = assistant("eu-north-1.");
   const said = saidAt(storeOf({ bergen: [ASKED, injected, reply] }), "prompt", { prompt: PROMPT });
-  expect(said).toMatch(/<answered [^>]*>eu-north-1\.</);
+  expect(said).toMatch(/<said id="\d+" by="assistant">eu-north-1\.</);
+  expect(said).not.toContain('by="user"');
 });
 
 test("a compaction brings back what the session said, not what its subagents said", () => {
@@ -101,7 +102,8 @@ test("lines of one message share an element", () => {
 
 test("a quotation has the asterisks that were typed", () => {
   const typed = "The parcel service of the region hashes 2**8 labels in src/**/labels.ts.";
-  expect(saidAt(storeOf({ bergen: [assistant(typed)] }), "prompt", { prompt: PROMPT })).toContain(`>${typed}<`);
+  const path = storeOf({ bergen: [user("Print them."), assistant(typed)] });
+  expect(saidAt(path, "prompt", { prompt: PROMPT })).toContain(`>${typed}<`);
 });
 
 test("a long line is cut", () => {
@@ -127,9 +129,10 @@ test.each<[what: string, sql: string, told?: RegExp]>([
   const path = storeOf({ bergen: [ASKED, DECIDED] });
   expect(saidAt(path, "session-start", {})).toContain("eu-north-1");
   inDatabase(path, (database) => database.exec(sql));
-  for (const said of [saidAt(path, "session-start", {}), saidAt(path, "prompt", { prompt: PROMPT })]) {
-    expect(said).not.toMatch(told);
-  }
+  expect(saidAt(path, "session-start", {})).not.toMatch(told);
+  // The log says why the hook is silent.
+  if (sql.includes("sessions")) expect(saidAt(path, "prompt", { prompt: PROMPT })).not.toMatch(told);
+  else expect(() => saidAt(path, "prompt", { prompt: PROMPT })).toThrow(/row 2 of messages is damaged/);
 });
 
 test("the columns that hooks compare are those that checksums cover", () => {
