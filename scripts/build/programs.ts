@@ -1,5 +1,5 @@
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type Plugin, type RolldownOutput, rolldown } from "rolldown";
 import { chunkOf } from "./chunks.ts";
@@ -59,12 +59,19 @@ export async function bundlePrograms(source: string, programs: Record<string, st
 }
 
 /**
- * Bundles the file that users run. It is one file, and CommonJS, because Node loads this in half the time. What is imported with
- * `import()` is in it, too, and evaluated when it is needed.
+ * Bundles a file that users run, or that such a file loads. It is one file, and CommonJS, because Node loads this in half the time. What is
+ * imported with `import()` is in it, too, and evaluated when it is needed.
  *
- * @param others  The program that is loaded if this one does not know the command: its source, and its file in the package.
+ * @param name  The name of the file.
+ * @param others  The programs that it loads when they are needed: the file of each in the package, by its source.
  */
-export async function bundleBin(source: string, entry: string, others: [source: string, file: string], out: string) {
+export async function bundleBin(
+  source: string,
+  entry: string,
+  name: string,
+  others: Readonly<Record<string, string>>,
+  out: string,
+): Promise<void> {
   const bundle = await rolldown({
     input: join(source, entry),
     platform: "node",
@@ -74,17 +81,17 @@ export async function bundleBin(source: string, entry: string, others: [source: 
       driverWhenNeeded(),
       {
         name: "other-program",
-        resolveId: (id, importer) =>
-          importer !== undefined && join(importer, "..", id) === join(source, others[0])
-            ? { id: `./${others[1]}`, external: true }
-            : null,
+        resolveId: (id, importer) => {
+          const file = importer && others[relative(source, join(importer, "..", id))];
+          return file === undefined ? null : { id: `./${file}`, external: true };
+        },
       },
     ],
     onLog: (_level, log) => {
       throw new Error(log.message);
     },
   });
-  const file = join(out, "coppice.cjs");
+  const file = join(out, name);
   await bundle.write({ file, format: "cjs", minify: MINIFY, comments: false, codeSplitting: false });
   writeFileSync(file, breakLines(readFileSync(file, "utf8")));
   chmodSync(file, 0o755);
