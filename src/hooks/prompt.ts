@@ -19,8 +19,8 @@ const PROMPT_END_CHARS = 800;
 /** A hook speaks at a prompt if the confidence of `recall` is at least this. */
 const CONFIDENCE_MIN = 0.3;
 
-/** The most messages that are quoted for one prompt, and their tokens. */
-const NEAR_MAX = 3;
+/** The most messages that are quoted for one prompt, and the most tokens of all and of a title. */
+const NEAR_MAX = 5;
 const TITLE_TOKENS_MAX = 15;
 const NEAR_TOKENS_MAX = 200;
 /** A message is quoted only if it has this share of the prompt's words that another one has. */
@@ -85,8 +85,8 @@ function nearSections(
     const session = reader.session(id);
     const whole = session && titleOf(titleOfSession(session.title, reader.opening(id)));
     const title = whole && beginningThatFits(whole, whole.length, (text) => countOf(text) <= TITLE_TOKENS_MAX);
-    // What a session said last about a matter is what came out.
-    own.sort((left, right) => right.seq - left.seq);
+    // What a session said last about a matter is what came out, and what was said tells more than what a tool printed.
+    own.sort((left, right) => Number(left.role === "tool") - Number(right.role === "tool") || right.seq - left.seq);
     const on = new Date(own[0]!.createdAtMs).toISOString().slice(0, DAY_CHARS);
     return {
       name: "session",

@@ -13,7 +13,7 @@ const BIAS = -6;
 const SHARE_WEIGHT = 13.6;
 
 /** A query is not called foreign if a message has this share of it, however common its words are. */
-const EVEN_SHARE = 0.48;
+const EVEN_SHARE = 0.4;
 
 /** Hits with a smaller confidence are probably about something else. */
 export const CONFIDENCE_MIN = 0.1;

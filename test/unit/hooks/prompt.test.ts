@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { firingOf } from "../../../src/hooks/firing.ts";
 import type { MessageInput } from "../../../src/index.ts";
+import { runs } from "../../support/acts.ts";
 import { sayingOf, storeOf } from "../../support/hooks.ts";
 import { assistant, user } from "../../support/said.ts";
 
@@ -53,6 +54,14 @@ test("of what one session said, the last comes first", () => {
   })!;
   expect(text.indexOf("That was wrong")).toBeGreaterThan(0);
   expect(text.indexOf("That was wrong")).toBeLessThan(text.indexOf("by itself"));
+});
+
+test("what a tool printed comes after what was said", () => {
+  const { text } = said(ASKED, {
+    labels: [LABELS[1]!, ...runs("grep -r spooler", "the spooler lost customs labels: the printer has no paper")],
+  })!;
+  expect(text.indexOf('by="tool"')).toBeGreaterThan(text.indexOf('by="assistant"'));
+  expect(text.indexOf('by="assistant"')).toBeGreaterThan(0);
 });
 
 test("what the session has in its context, and what a hook has quoted, is not quoted again", () => {
