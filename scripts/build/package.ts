@@ -9,9 +9,6 @@ import { bundleTypes } from "./types.ts";
 const DEMO = fileURLToPath(new URL("../demo/transcripts", import.meta.url));
 const SOURCE = fileURLToPath(new URL("../../src", import.meta.url));
 
-/** What a hook loads at a prompt only. */
-const PROMPT = "hook-prompt.cjs";
-
 /** Every entry by the name that its files have in the package. Its types are published if users import it. */
 function entries(): { programs: Record<string, string>; typed: string[] } {
   const filesIn = (room: string) => readdirSync(join(SOURCE, room)).filter((name) => name.endsWith(".ts"));
@@ -29,6 +26,7 @@ function entries(): { programs: Record<string, string>; typed: string[] } {
   const programs = {
     ...published,
     cli: "cli/main.ts",
+    "hook-prompt": "hooks/prompt.ts",
     "import-thread": "imports/import-thread.ts",
     "database-process": "importers/database-process.ts",
     "apart-process": "view/apart-process.ts",
@@ -46,8 +44,7 @@ export async function buildPackage(out: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
   const { programs, typed } = entries();
   const bundled = await bundlePrograms(SOURCE, programs, folder);
-  await bundleBin(SOURCE, "cli/bin.ts", "coppice.cjs", { "cli/main.ts": "cli.js", "hooks/prompt.ts": PROMPT }, folder);
-  await bundleBin(SOURCE, "hooks/prompt.ts", PROMPT, {}, folder);
+  await bundleBin(SOURCE, "cli/bin.ts", { "cli/main.ts": "cli.js", "hooks/prompt.ts": "hook-prompt.js" }, folder);
   const inPage = await bundlePage(join(SOURCE, "view/page"), join(folder, "view"));
   cpSync(DEMO, join(folder, "demo"), { recursive: true });
   writeFileSync(join(folder, "licenses.txt"), licensesOf([...bundled, ...inPage]));

@@ -59,19 +59,12 @@ export async function bundlePrograms(source: string, programs: Record<string, st
 }
 
 /**
- * Bundles a file that users run, or that such a file loads. It is one file, and CommonJS, because Node loads this in half the time. What is
- * imported with `import()` is in it, too, and evaluated when it is needed.
+ * Bundles the file that users run. It is one file, and CommonJS, because Node loads this in half the time. What is imported with
+ * `import()` is in it, too, and evaluated when it is needed.
  *
- * @param name  The name of the file.
- * @param others  The programs that it loads when they are needed: the file of each in the package, by its source.
+ * @param others  The programs that this one loads when it needs them: the file of each in the package, by its source.
  */
-export async function bundleBin(
-  source: string,
-  entry: string,
-  name: string,
-  others: Readonly<Record<string, string>>,
-  out: string,
-): Promise<void> {
+export async function bundleBin(source: string, entry: string, others: Readonly<Record<string, string>>, out: string) {
   const bundle = await rolldown({
     input: join(source, entry),
     platform: "node",
@@ -91,7 +84,7 @@ export async function bundleBin(
       throw new Error(log.message);
     },
   });
-  const file = join(out, name);
+  const file = join(out, "coppice.cjs");
   await bundle.write({ file, format: "cjs", minify: MINIFY, comments: false, codeSplitting: false });
   writeFileSync(file, breakLines(readFileSync(file, "utf8")));
   chmodSync(file, 0o755);
