@@ -1,24 +1,36 @@
 import { Option } from "commander";
 import { STRATEGIES } from "../../core/options.ts";
+import { beganAtMs } from "../../session/aids/began-at.ts";
+import { projectNamer } from "../../session/aids/project-meant.ts";
+import type { SessionStory } from "../../session/aids/session-story.ts";
 import type { Session } from "../../session/session.ts";
-import { START, type StartedAgent } from "../agent-command.ts";
+import type { Store } from "../../session/store.ts";
+import { agentCommand, START, type StartedAgent } from "../agent-command.ts";
 import type { Command } from "../command.ts";
 import { wholeNumberOption } from "../options.ts";
+import { displayWidth } from "../screen/display-width.ts";
 import { headline } from "../screen/headline.ts";
-import { partsLines, speaker } from "../screen/message-lines.ts";
+import { messageHandle, partsLines, saidLines, speaker } from "../screen/message-lines.ts";
+import { idsShown } from "../screen/short-ids.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { formatCount, formatNumber, oneLine } from "../screen/text.ts";
+import { factsLine, outcomeLines, timesFor, toldRows } from "../screen/topic-lines.ts";
 import { findSession, SESSION_MEANING } from "../stores/find-session.ts";
 
 type RenderResult = ReturnType<Session["render"]>;
 type Pressure = ReturnType<Session["pressure"]>;
-type ResumeFlags = NonNullable<Parameters<Session["render"]>[0]> & { to?: StartedAgent };
+type ResumeFlags = NonNullable<Parameters<Session["render"]>[0]> & { to?: StartedAgent; raw?: true };
+
+/** What is told may fill so many rows, and each message of the newest turn so many. With the rest, that is two screens at most. */
+const TOLD_ROWS = 24;
+const MESSAGE_ROWS = 14;
 
 export const resumeCommand: Command<ResumeFlags> = {
   usage: "resume <session>",
-  summary: "Print the context for a session's next model call.",
+  summary: "Show where a session stands, or print the context for its next model call.",
   details:
-    "Changes nothing. With --to, an agent begins a session of its own with the context, in the folder of the project: 8,000 tokens " +
+    "At a terminal: what was asked, done, decided and left open, in sentences of the session, and its newest turn. With --raw, an option about the " +
+    "context, or in a pipe: the context. Changes nothing. With --to, an agent begins a session of its own with the context, in the folder of the project: 8,000 tokens " +
     "unless --tokens-max says otherwise. The agent gets it as an argument, which other users of the machine can read while it runs; " +
     "secrets of known kinds are replaced. With --json: {messages, composed, tokenCount, stablePrefixTokens, sources, omitted, " +
     "recalled, story, pressure}; with --to also {command, cwd}, and nothing is started.",
@@ -30,11 +42,13 @@ export const resumeCommand: Command<ResumeFlags> = {
     new Option("--scope <scope>", "where to look for these messages")
       .choices(["session", "project"])
       .default("session"),
+    new Option("--raw", "the context, also at a terminal"),
     new Option("--to <agent>", "begin a session of this agent with the context").choices(Object.keys(START)),
   ],
   paged: true,
   examples: [
     "488c5296",
+    "488c5296 --raw",
     "488c5296 --tokens-max 8000",
     "488c5296 --strategy sandwich",
     '488c5296 --query "which region did we pick?" --scope project',
@@ -42,9 +56,10 @@ export const resumeCommand: Command<ResumeFlags> = {
     "488c5296 --json",
   ],
 
-  async run({ args: [typed], options: { to, ...options }, loadStores, terminal, json }) {
+  async run({ args: [typed], options: { to, raw, ...options }, loadStores, terminal, json }) {
     const stores = await loadStores();
-    const session = findSession(stores.openToRead(), typed!);
+    const store = stores.openToRead();
+    const session = findSession(store, typed!);
     if (to !== undefined) {
       const { HAND_OVER_TOKENS, handOver, startAgent } = await import("../hand-over.ts");
       const { query, scope, ...contextOptions } = { tokensMax: HAND_OVER_TOKENS, ...options };
@@ -59,6 +74,14 @@ export const resumeCommand: Command<ResumeFlags> = {
       await startAgent(start);
       return { lines: [] };
     }
+    const isOfContext = raw ?? [options.tokensMax, options.strategy, options.query].some((one) => one !== undefined);
+    if (terminal.isScreen && !json && !isOfContext) {
+      const { storyOf } = await import("../../session/aids/session-story.ts");
+      const { internalsOf } = await import("../../session/opened-store.ts");
+      const room = { columns: TOLD_ROWS * terminal.width!, of: displayWidth };
+      const story = storyOf(internalsOf(store).quickReader, session, room);
+      return { lines: storyLines(story, store, session, terminal) };
+    }
     const context = session.render(options);
     const { query: _query, scope: _scope, ...contextOptions } = options;
     const pressure = session.pressure(contextOptions);
@@ -66,6 +89,41 @@ export const resumeCommand: Command<ResumeFlags> = {
     return { value: { ...context, pressure }, lines: contextLines(session.id, name, context, pressure, terminal) };
   },
 };
+
+/** Yields what a person reads before going on. */
+function* storyLines(
+  { told, decided, open, files, newest }: SessionStory,
+  store: Store,
+  session: Session,
+  terminal: Terminal,
+): Generator<string> {
+  const overview = session.info();
+  const { name, project, messageCount, updatedAtMs } = overview;
+  const projectName = projectNamer(store)(project);
+  const times = timesFor(terminal, { firstAtMs: beganAtMs(session), lastAtMs: updatedAtMs });
+  yield headline(name ?? session.id, terminal);
+  const id = idsShown(store, terminal)(session.id);
+  yield factsLine([times, oneLine(projectName), formatCount(messageCount, "message"), `session ${oneLine(id)}`]);
+  yield "";
+  yield* toldRows(told, terminal);
+  const said = told.map(({ text }) => text).join("\n");
+  yield* outcomeLines({ decided: decided.filter(({ text }) => !said.includes(text)), open, files }, terminal);
+  for (const message of newest) {
+    yield "";
+    const rows = [...saidLines(message, terminal)].join("\n").trimEnd().split("\n");
+    yield* rows.slice(0, MESSAGE_ROWS);
+    if (rows.length > MESSAGE_ROWS) {
+      yield terminal.style(
+        "dim",
+        `… ${formatCount(rows.length - MESSAGE_ROWS, "line")} more of it: coppice expand ${messageHandle(message.id)}`,
+      );
+    }
+  }
+  yield "";
+  const again = agentCommand(overview);
+  const goOn = again === undefined ? "" : `${again}, to go on with it, or `;
+  terminal.hint(`Next: ${goOn}coppice resume ${oneLine(id)} --raw, for what a model would get`);
+}
 
 function* contextLines(
   sessionId: string,

@@ -118,7 +118,6 @@ function* sessionLines(
   const next = (messages.at(-1)?.seq ?? -1) + 1;
   if (tail === undefined) yield* moreLines({ offset: next }, 0, messageCount);
   const again = agentCommand(overview);
-  const other =
-    again === undefined ? `coppice resume ${shortId}, for what a model would get` : `${again}, to go on with it`;
+  const other = again === undefined ? `coppice resume ${shortId}, for where it stands` : `${again}, to go on with it`;
   terminal.hint(`Next: coppice show ${shortId} --said --tail 10, for the newest messages, or ${other}`);
 }

@@ -68,6 +68,11 @@ export class Terminal {
     return this.#stdout.isTTY ? this.#stdout.columns || WIDTH_UNKNOWN : undefined;
   }
 
+  /** True if a person sees the results, and no program reads them. */
+  get isScreen(): boolean {
+    return this.#stdout.isTTY === true;
+  }
+
   /** Returns the value of an environment variable; undefined if it is empty. */
   variable(name: string): string | undefined {
     return this.#env[name] || undefined;

@@ -1,6 +1,6 @@
 import type { Store } from "../../session/store.ts";
 import { cutToWidth, displayWidth } from "./display-width.ts";
-import { messageHandle } from "./message-lines.ts";
+import { messageHandle, speaker } from "./message-lines.ts";
 import type { Terminal } from "./terminal.ts";
 import { formatCount, formatMoment, formatTime, oneLine } from "./text.ts";
 import { wrapped } from "./wrap.ts";
@@ -39,10 +39,11 @@ export function* sectionLines(
   }
 }
 
-/** Yields what was said, each message with its number. A terminal wraps it. */
+/** Yields what was said, each message with its number. A terminal wraps it. The words of a user are marked. */
 export function* toldRows(told: Topic["told"], terminal: Terminal): Generator<string> {
-  for (const { text, messageId } of told) {
-    const line = `${oneLine(text)}${GAP}${messageHandle(messageId)}`;
+  for (const { text, messageId, by } of told) {
+    const who = by === "user" ? `${speaker({ role: by }, terminal)}: ` : "";
+    const line = `${who}${oneLine(text)}${GAP}${messageHandle(messageId)}`;
     if (terminal.width === undefined) yield `${GAP}${line}`;
     else yield wrapped(line, terminal.width - GAP.length).replace(/^/gm, GAP);
   }

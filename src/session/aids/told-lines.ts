@@ -62,9 +62,17 @@ export function toldLines(messages: readonly NotableMessage[], tokensMax: number
     { of: ({ text }) => Buffer.byteLength(text) / BYTES_PER_TOKEN, first: () => SOURCE_TOKENS },
     tokensMax,
   );
+  return linesOf(
+    chosen.sort((left, right) => left.order - right.order),
+    messages,
+  );
+}
+
+/** Returns a line for each message of some sentences, which are in order. */
+export function linesOf(told: readonly Told[], messages: readonly NotableMessage[]): WorkLine[] {
   const lineOf = sourcesIn(messages);
   const lines = new Map<number, string>();
-  for (const { messageId, text } of chosen.sort((left, right) => left.order - right.order)) {
+  for (const { messageId, text } of told) {
     const before = lines.get(messageId);
     lines.set(messageId, before === undefined ? text : `${before}${jointAfter(before)}${text}`);
   }

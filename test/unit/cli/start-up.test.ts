@@ -53,9 +53,9 @@ test("the command line loads neither the store nor zod nor the importers before 
     "session/aids/project-meant.ts",
     "session/aids/answers-first.ts",
     "session/aids/recall-notes.ts",
+    "session/aids/began-at.ts",
     "session/aids/session-name.ts",
     "importers/locations.ts",
-    "session/aids/began-at.ts",
   ]);
 });
 
