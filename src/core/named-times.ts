@@ -130,6 +130,19 @@ export function relativeTimes(text: string, nowMs: number): TimeRange[] {
   return [...found.values()];
 }
 
+/** Returns the times that a question names, with years and without. See `relativeTimes`. */
+export function rangesIn(text: string, nowMs: number): TimeRange[] {
+  const dated = namedDates(text).flatMap(({ year, ...date }) =>
+    year === undefined ? [] : [rangeOf({ ...date, year })],
+  );
+  return [...relativeTimes(text, nowMs), ...dated];
+}
+
+/** Returns the text without the words for times. */
+export function withoutTimes(text: string): string {
+  return PATTERNS.reduce((rest, pattern) => rest.replace(pattern, " "), withoutRelativeTimes(text));
+}
+
 /** Returns the text without the words for times relative to now. */
 export function withoutRelativeTimes(text: string): string {
   return RELATIVE_IN_TEXT.reduce((rest, { pattern }) => rest.replace(pattern, " "), text);

@@ -99,3 +99,22 @@ test("says that nothing was found, and does not fail", async () => {
   expect(await folder.run(["recall", "submarine"])).toEqual(nothing);
   expect(await folder.json("recall", "submarine")).toEqual([]);
 });
+
+test("answers a question for the work of a time as recap does, and one about a topic with messages", async () => {
+  const asked = ["what", "did", "we", "do", "on", "2026-04-01"];
+  const time = ["--since", "2026-04-01", "--until", "2026-04-01"];
+  const recap = await folder.run(["recap", ...time]);
+  expect(recap.stdout).toContain("since 2026-04-01 00:00");
+  expect(recap.stdout).toContain("The Fresnel lens, because the tower is low.");
+  expect(await folder.run(["recall", ...asked])).toEqual(recap);
+  expect(await folder.run(["recall", ...asked, "--project", "harbor"])).toEqual(
+    await folder.run(["recap", ...time, "--project", "harbor"]),
+  );
+  const others = [
+    [...asked, "about", "the", "lens"],
+    [...asked, "--limit", "3"],
+    [...asked, "--role", "user"],
+  ];
+  for (const words of others) expect((await folder.run(["recall", ...words])).stdout).not.toContain("since 2026");
+  expect(await folder.json("recall", ...asked)).toEqual([]); // programs get an array of hits
+});

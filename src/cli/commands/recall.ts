@@ -3,6 +3,7 @@ import { spansOf } from "../../core/inline-markdown.ts";
 import { RECALL_LIMIT_MAX, RECALL_NEIGHBORS_MAX } from "../../core/limits.ts";
 import type { Part, Role } from "../../core/message.ts";
 import { PART_TYPES, ROLES } from "../../core/message-words.ts";
+import type { TimeRange } from "../../core/named-times.ts";
 import { RECALL_FILLED_MAX, RECALL_LIMIT_DEFAULT, RECALL_NEIGHBORS_DEFAULT } from "../../core/options.ts";
 import type { EverywhereHit } from "../../hub/everywhere.ts";
 import type { AnswerSession } from "../../session/aids/answer.ts";
@@ -21,6 +22,7 @@ import { formatCount, formatTime, oneLine } from "../screen/text.ts";
 import { wrapped } from "../screen/wrap.ts";
 import { findProject } from "../stores/find-project.ts";
 import { findSession, SESSION_MEANING } from "../stores/find-session.ts";
+import { recapOutput } from "./recap.ts";
 
 type RecallHit = Awaited<ReturnType<Store["recall"]>>[number];
 
@@ -63,7 +65,8 @@ export const recallCommand: Command<RecallFlags> = {
   details:
     "Any text is a query. Text in double quotes must occur in a hit letter by letter. If it occurs nowhere and the query " +
     "has other words, or if the query ends with a question mark, its words are searched separately. Hits of a session stand " +
-    "together, best first. Each shows what answers, and the first one what the user had asked. With --json: an array of hits.",
+    "together, best first. Each shows what answers, and the first one what the user had asked. A question for the work of a time as such, such as what did we do yesterday, is answered " +
+    "as recap does. With --json: an array of hits.",
   argument: "a question, or the words to look for",
   options: [
     wholeNumberOption("limit", LIMIT_MEANING, 1, RECALL_LIMIT_MAX),
@@ -89,16 +92,23 @@ export const recallCommand: Command<RecallFlags> = {
   paged: true,
   examples: [
     "what did we decide about the session lock",
+    "what did we work on last week",
     "'\"lock file\" deploy' --project web --since 2026-11-01",
     "session lock --role user --limit 3 --explain --json",
     "where did we fight with the flaky test --by session --near 2026-11-01",
   ],
 
-  async run({ args, options, loadStores, terminal }) {
+  async run({ args, options, loadStores, terminal, json }) {
     const store = (await loadStores()).openToRead();
     const { answerOf } = await import("../../session/aids/answer.ts");
     const { session, role, part, since, until, superseded, everywhere, ...sameNames } = options;
     const query = args.join(" ");
+    const time = json ? undefined : await workTime(query, options);
+    if (time !== undefined) {
+      const { project } = options;
+      const times = { since: time.fromMs, until: time.toMs };
+      return recapOutput(store, { ...times, ...(project !== undefined && { project }) }, terminal);
+    }
     const wanted = {
       ...sameNames,
       ...(role !== undefined && { roles: role }),
@@ -122,6 +132,16 @@ export const recallCommand: Command<RecallFlags> = {
     return { value: hits, lines: recallLines(answerOf(hits, store), hits, query, store, terminal) };
   },
 };
+
+/** Returns the time whose work a query asks for as such. With other options than the project, messages are wanted. */
+async function workTime(
+  query: string,
+  { project: _, by, neighbors: __, ...others }: RecallFlags,
+): Promise<TimeRange | undefined> {
+  if (by !== "message" || Object.keys(others).length > 0) return undefined;
+  const { timeAsked } = await import("../../session/aids/time-asked.ts");
+  return timeAsked(query, Date.now());
+}
 
 /** The most characters of a message that a hit of the hub shows. */
 const EVERYWHERE_CHARS_MAX = 400;

@@ -3,7 +3,7 @@ import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
 import { projectNamer } from "../../session/aids/project-meant.ts";
 import type { Unreadable } from "../../session/moving/export.ts";
 import type { Store } from "../../session/store.ts";
-import type { Command } from "../command.ts";
+import type { Command, Output } from "../command.ts";
 import { timeOption, wholeNumberOption } from "../options.ts";
 import { cutToWidth } from "../screen/display-width.ts";
 import { idsShown } from "../screen/short-ids.ts";
@@ -55,21 +55,28 @@ export const recapCommand: Command<RecapFlags> = {
     "--since 2026-11-01 --limit 20 --lines 5 --json",
   ],
 
-  async run({ options: { since, until, lines: linesMax, project, ...sameNames }, loadStores, terminal }) {
-    const store = (await loadStores()).openToRead();
-    const unreadable: Unreadable[] = [];
-    const recap = store.recap({
-      ...sameNames,
-      linesMax,
-      ...(project !== undefined && { project: findProject(store, project) }),
-      ...(since !== undefined && { sinceMs: since }),
-      ...(until !== undefined && { untilMs: until }),
-      onUnreadable: (damaged) => void unreadable.push(damaged),
-    });
-    const failure = unreadableFailure("STORE_CORRUPT", unreadable, LEFT_OUT_HINT);
-    return { value: recap, lines: recapLines(recap, until, store, terminal), failure };
+  async run({ options, loadStores, terminal }) {
+    return recapOutput((await loadStores()).openToRead(), options, terminal);
   },
 };
+
+export function recapOutput(
+  store: Store,
+  { since, until, project, limit = LIMIT_DEFAULT, lines: linesMax = LINES_DEFAULT }: Partial<RecapFlags>,
+  terminal: Terminal,
+): Output {
+  const unreadable: Unreadable[] = [];
+  const recap = store.recap({
+    limit,
+    linesMax,
+    ...(project !== undefined && { project: findProject(store, project) }),
+    ...(since !== undefined && { sinceMs: since }),
+    ...(until !== undefined && { untilMs: until }),
+    onUnreadable: (damaged) => void unreadable.push(damaged),
+  });
+  const failure = unreadableFailure("STORE_CORRUPT", unreadable, LEFT_OUT_HINT);
+  return { value: recap, lines: recapLines(recap, until, store, terminal), failure };
+}
 
 function* recapLines(recap: Recap, untilMs: number | undefined, store: Store, terminal: Terminal): Generator<string> {
   const { sinceMs, topics, topicCount } = recap;

@@ -1,10 +1,11 @@
 import * as z from "zod/mini";
 import { RECALL_LIMIT_MAX } from "../../core/limits.ts";
 import { RECALL_FILLED_MAX, RECALL_LIMIT_DEFAULT } from "../../core/options.ts";
-import { timeOf, timeRangeOf } from "../../core/times.ts";
+import { minuteOf, timeOf, timeRangeOf } from "../../core/times.ts";
 import { RECALL_INPUT } from "../../session/aids/inputs.ts";
 import { noteOnHits, nothingFound } from "../../session/aids/recall-notes.ts";
 import { HIT, hitsPage, hitsWanted } from "../../session/aids/result-pages.ts";
+import { timeAsked } from "../../session/aids/time-asked.ts";
 import { visibleSession } from "../../session/aids/visible-session.ts";
 import type { Store } from "../../session/store.ts";
 import { PAGE, pageFacts, restOfList, type Tool, type ToolAnswer, type ToolCall } from "../tool.ts";
@@ -58,11 +59,7 @@ function searchOptions(
   return { options, limit: limit ?? RECALL_FILLED_MAX, offset };
 }
 
-async function inStore(
-  { query, sessionIds, ...scope }: Input,
-  call: ToolCall,
-  notice?: string,
-): Promise<ToolAnswer<Output>> {
+async function inStore({ query, sessionIds, ...scope }: Input, call: ToolCall): Promise<ToolAnswer<Output>> {
   const { options, limit, offset } = searchOptions(scope, call);
   const narrowed = narrowedBy({ ...scope, ...(sessionIds && { sessionIds }) });
   return call.live.read(async (store) => {
@@ -73,8 +70,15 @@ async function inStore(
     const hits = found.slice(offset, offset + limit);
     const missing = found.length > 0 ? undefined : missingProject(store, call, scope.project);
     const count = foundCount(found, all);
-    return answered(query, { hits, store, offset, count, narrowed, missing }, call, notice);
+    return answered(query, { hits, store, offset, count, narrowed, missing }, call, recapNote(query));
   });
+}
+
+/** Names the better tool for a question about the work of a time as such. */
+function recapNote(query: string): string | undefined {
+  const time = timeAsked(query, Date.now());
+  const [since, until] = time === undefined ? [] : [minuteOf(time.fromMs), minuteOf(time.toMs + 1)];
+  return time && `To learn what was done in that time, call recap with since "${since}" and until "${until}".`;
 }
 
 /** @param all  What the search returned. If it was told only to fill a page, it says whether there are more. */

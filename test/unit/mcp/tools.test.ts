@@ -110,6 +110,19 @@ test("recall counts a day that is asked for as a whole", async () => {
   expect(structuredContent.hits.map(({ sessionId }: { sessionId: string }) => sessionId)).toEqual(["asked", "before"]);
 });
 
+test("recall names recap if the work of a time is asked for, and not if a topic is", async () => {
+  const client = await served(twoProjects());
+  const noteOn = async (query: string) => {
+    const { content, structuredContent } = await client.call("recall", { query });
+    const note = structuredContent.note.match(/call recap with since "(\S+)" and until "(\S+)"/);
+    expect(content[0].text.includes("call recap with since")).toBe(note !== null);
+    return note?.slice(1);
+  };
+  const time = ["2026-11-01", "2026-11-02"].map((date) => `${new Date(`${date}T00:00`).toISOString().slice(0, 16)}Z`);
+  expect(await noteOn("what did we do on 2026-11-01?")).toEqual(time);
+  expect(await noteOn("what did we do about the lamp on 2026-11-01?")).toBeUndefined();
+});
+
 describe("hook", () => {
   const fired = { event: "after-compaction", agent: "pi", session_id: "api-1", cwd: "/srv/web" };
 
