@@ -54,6 +54,8 @@ export interface Told {
   isClosing: boolean;
   /** True for such words if they tell what came out, because the turn was not cut off. */
   isOutcome: boolean;
+  /** What the user had asked, if closing words do not name what came out. They are told with it. */
+  asked?: Pick<Told, "messageId" | "text">;
 }
 
 /** If a message is longer, only its beginning and its end are read. Agents close long messages with what came out. */
@@ -64,6 +66,7 @@ const CLAUSE_END = /(?<=;|；) +| +[—–] *(?!$)|(?<=,) +(?=(?:but|so|because|
 const SENTENCES_MAX = 60;
 /** A sentence of fewer words that tell something, such as "All files:", needs its neighbors to be understood. "All tests pass" does not. */
 const WORDS_MIN = { user: 1, agent: 3 };
+const ASKED_WORDS_MIN = 3;
 /** A longer sentence has enough of them. Counting words takes longer than all else that is read of a sentence. */
 const WORDS_COUNTED_CHARS_MAX = 80;
 
@@ -77,10 +80,16 @@ const FILLER =
 const TELLING =
   /\b(?:decid\w+|decision|chose|option|instead|because|root cause|the (?:issue|problem|bug|fix)|turns out|found|fixed|pass(?:ed|es|ing)?|fail(?:ed|s|ing)?|commit(?:ted)?|revert(?:ed)?|reject(?:ed)?|must|never|always|don['’]t|do not|should|only|not yet|open|todo|remain|pending|next step|blocked)\b/i;
 const NAME = /`|\/\w|\w\.\w{1,4}\b/;
+const TELLS_NAME = /\d|\w[/_]\w|\w\.\w{1,4}\b|\w-\w+-\w/;
 /** `src/lock.ts:7` */
 const LONE_NAME = /^[\x21-\x7e]+$/;
 const ANNOUNCES = /[:：]$/;
+/** Words after whole sentences that only announce what stands below. */
+const ANNOUNCING_END = /(?:(?<=[.!?…]["'”’)]*) +|(?<=。))(?:(?![.!?…] |。).)*[:：]$/;
+/** What a program writes where the user put an image. */
+const IMAGE = /\[Image\b[^\]\n]*\]/g;
 const BOLD_LINE = /^\*\*[^*]+\*\*:?$/;
+const ROW_END = /\s*\|\s*$/;
 const MARKS = /\*\*|__|`/g;
 /** `[lock.ts](/home/ana/shop/src/lock.ts:7)` */
 const LINK_TO_FILE = /\[([^\][]+)\]\((?!\w+:)[^\s()]+\)/g;
@@ -168,16 +177,23 @@ function proseOf({ role, text, parts }: SaidMessage): string {
   // The text of a message with calls has their arguments, too. A long string in the parts is stored elsewhere.
   const prose = role === "user" || !callsTools({ parts }) ? text : said.join("\n");
   const read = plainText(excerpt(prose, READ_CHARS_MAX));
-  return (role === "user" ? ownWords(read) : withoutElements(read)).trim();
+  return (role === "user" ? ownWords(read).replace(IMAGE, "") : withoutElements(read)).trim();
 }
 
 function sentencesIn(prose: string, by: "user" | "agent"): Sentence[] {
-  const found: Sentence[] = [];
-  for (const { text: written, kind } of sentencesOf(prose).flatMap(clauses)) {
+  const found: { -readonly [K in keyof Sentence]: Sentence[K] }[] = [];
+  let foundAt = 0;
+  for (const [index, { text: written, kind }] of sentencesOf(prose).flatMap(clauses).entries()) {
     if (found.length === SENTENCES_MAX) break;
     const isCode = kind === "code";
     if (by === "agent" && (isCode || kind === "heading" || BOLD_LINE.test(written))) continue;
-    const line = oneLine(written.replace(MARKS, "").replace(LINK_TO_FILE, "$1").replace(LEADING_SIGNS, ""));
+    const line = oneLine(
+      written
+        .replace(kind === "row" ? ROW_END : "", "")
+        .replace(MARKS, "")
+        .replace(LINK_TO_FILE, "$1")
+        .replace(LEADING_SIGNS, ""),
+    );
     const text = by === "agent" ? line.replace(FILLER, "").replace(TAIL, "") : line;
     if (text === "") continue;
     const isTelling = TELLING.test(line);
@@ -192,14 +208,51 @@ function sentencesIn(prose: string, by: "user" | "agent"): Sentence[] {
       if (NAME.test(written)) worth += WORTH.name;
       if (ANNOUNCES.test(text) || kind === "row") worth += WORTH.announcing;
     } else if (isCode) worth += WORTH.code;
+    const last = found.at(-1);
+    const isBelow = by === "agent" && last !== undefined && index === foundAt + 1 && ANNOUNCES.test(last.text);
+    foundAt = index;
+    // An item tells what the line above it announces.
+    if (isBelow && last.text.length + text.length < CHARS_MAX && !ANNOUNCES.test(text)) {
+      last.text += ` ${text}`;
+      last.worth = Math.max(last.worth - WORTH.announcing, worth);
+      continue;
+    }
     found.push({ text: cutLine(text, CHARS_MAX), worth, isCode });
   }
-  return found;
+  return by === "user" ? found : found.flatMap(wholeIn);
+}
+
+/** Returns a sentence without an end that only announces what is left out; nothing if there is no more to it. */
+function wholeIn(sentence: Sentence): Sentence[] {
+  if (!ANNOUNCES.test(sentence.text)) return [sentence];
+  const [end] = ANNOUNCING_END.exec(sentence.text) ?? [sentence.text];
+  const before = sentence.text.slice(0, -end.length);
+  if (TELLS_NAME.test(end) || (TELLING.test(end) && !namesNothing(end)))
+    return [{ ...sentence, text: `${sentence.text.slice(0, -1)}…` }];
+  return before === "" ? [] : [{ ...sentence, text: before }];
 }
 
 /** Returns true for an announcement of an agent ("Perfect! Now let me run the tests"), and for a notice of its program in a user's message. */
 export function saysNothing(by: "user" | "agent", text: string): boolean {
   return by === "user" ? ownWords(text).trim() === "" : NARRATION.test(text.trimStart().replace(FILLER, ""));
+}
+
+/** Returns true for a sentence of so few words that tell something that its neighbors are needed to understand it. */
+export function needsNeighbors(text: string): boolean {
+  return text.length <= WORDS_COUNTED_CHARS_MAX && new Set(words(text)).size < ASKED_WORDS_MIN;
+}
+
+/** Words that tell that something is done, and not what. */
+const OUTCOME_WORD =
+  /^(?:all|added|addressed|applied|branch|build|builds|change|changes|check|checks|clean|cleanly|commit|commits|committed|complete|completed|correctly|correct|done|error|errors|everything|fail|failed|failing|failures?|final|finished|fix|fixed|fixes|full|fully|good|green|implementation|implemented|including|integration|issue|issues|lint|linter|made|merge|merged|no|now|passed|passes|passing|pass|pushed|push|ready|rebase|rebased|remaining|resolved|set|still|success|successful|successfully|succeeded|suite|task|tasks|test|tests|typecheck|unit|update|updated|verified|warning|warnings|work|working|works|zero|[0-9a-f]{7,}|\d+)$/;
+
+/** Returns true for "All 31 tests pass", which does not tell of what. */
+function namesNothing(text: string): boolean {
+  let hasName = false;
+  forEachWord(text, (word) => {
+    hasName ||= !OUTCOME_WORD.test(word);
+  });
+  return !hasName;
 }
 
 /** Returns true for a sentence that tells what was decided, found or done, and does not announce work. */
@@ -221,6 +274,8 @@ const OF_SUMMARY = { first: 0.7, fall: 0, least: 0 };
 const OF_COMMIT = { first: 1.6, fall: 0, least: 0 };
 /** The first request started the work, and the second mostly says what is meant. */
 const FIRST_TURNS = { count: 2, worth: 0.5 };
+/** "Yes" and "go on" are worth little without what they answer. */
+const NEEDY_FACTOR = 0.5;
 /** What is newest is worth so much more than what is oldest. */
 const RECENCY = { user: 0.4, agent: 0.5 };
 
@@ -229,8 +284,13 @@ export function toldIn(messages: readonly ToldMessage[]): Told[] {
   const closings = closingsOf(messages);
   const [from, end] = [messages[0]?.seq ?? 0, (messages.at(-1)?.seq ?? 0) + 1];
   let turns = 0;
+  let asked: Told["asked"];
   return messages.flatMap(({ messageId, seq, by, goesOn, sentences }) => {
-    if (by === "user") turns++;
+    if (by === "user") {
+      turns++;
+      const best = sentences.reduce((best, one) => (one.worth > best.worth ? one : best));
+      asked = { messageId, text: best.text };
+    }
     const isClosing = closings.has(messageId);
     const { first, fall, least } =
       by === "user"
@@ -252,9 +312,10 @@ export function toldIn(messages: readonly ToldMessage[]): Told[] {
         seq,
         by,
         text,
-        worth: own + worth + extra + newer,
+        worth: (own + worth + extra + newer) * (by === "user" && needsNeighbors(text) ? NEEDY_FACTOR : 1),
         isClosing,
         isOutcome: isClosing && !goesOn,
+        ...(isClosing && asked !== undefined && namesNothing(text) && { asked }),
       };
     });
   });
@@ -286,6 +347,8 @@ const COST_BASE = 8;
 /** Worth less, a sentence is not told at all. */
 const WORTH_MIN = 0.05;
 
+type Rankable = Pick<Told, "messageId" | "text" | "worth" | "asked">;
+
 interface ToldCosts<T> {
   /** Returns the tokens of a sentence. */
   of: (told: T) => number;
@@ -301,17 +364,13 @@ interface ToldCosts<T> {
  * @param room  The tokens for all of them.
  * @returns the chosen sentences in their order.
  */
-export function chooseTold<T extends Pick<Told, "messageId" | "text" | "worth">>(
-  told: readonly T[],
-  room: number,
-  costs: ToldCosts<T>,
-): T[] {
+export function chooseTold<T extends Rankable>(told: readonly T[], room: number, costs: ToldCosts<T>): T[] {
   const orders = new Map(told.map((one, order) => [one, order]));
   return rankTold(told, costs, room).sort((left, right) => orders.get(left)! - orders.get(right)!);
 }
 
 /** Returns sentences in the order in which they are chosen, so that each beginning is the choice for its room. */
-export function rankTold<T extends Pick<Told, "messageId" | "text" | "worth">>(
+export function rankTold<T extends Rankable>(
   told: readonly T[],
   costs: ToldCosts<T>,
   room = Number.POSITIVE_INFINITY,
@@ -333,7 +392,18 @@ export function rankTold<T extends Pick<Told, "messageId" | "text" | "worth">>(
   const repeats = new Map<string, number>();
   const begun = new Set<number>();
   type Candidate = (typeof candidates)[number];
-  const costNow = ({ one, own, whole }: Candidate): number => (begun.has(one.messageId) ? own : whole);
+  const ofKey = new Map(candidates.map((candidate) => [keyOf(candidate.one), candidate]));
+  const taken = new Set<Candidate>();
+  const costAlone = ({ one, own, whole }: Candidate): number => (begun.has(one.messageId) ? own : whole);
+  /** Returns what a sentence is told with, if it is not told already. */
+  const askedOf = ({ one: { asked } }: Candidate): Candidate | undefined => {
+    const found = asked && ofKey.get(keyOf(asked));
+    return found === undefined || taken.has(found) ? undefined : found;
+  };
+  const costNow = (candidate: Candidate): number => {
+    const asked = askedOf(candidate);
+    return costAlone(candidate) + (asked === undefined ? 0 : costAlone(asked));
+  };
   const worthPerCost = (candidate: Candidate): number => {
     let [all, fresh] = [0, 0];
     for (const word of candidate.words) {
@@ -351,7 +421,7 @@ export function rankTold<T extends Pick<Told, "messageId" | "text" | "worth">>(
   const chosen: Candidate[] = [];
   for (let left = room; queue.length > 0; ) {
     const best = queue.pop()!;
-    if (costNow(best.candidate) > left) continue;
+    if (taken.has(best.candidate) || costNow(best.candidate) > left) continue;
     const value = worthPerCost(best.candidate);
     if (value < (queue.at(-1)?.value ?? 0)) {
       best.value = value;
@@ -359,11 +429,19 @@ export function rankTold<T extends Pick<Told, "messageId" | "text" | "worth">>(
       continue;
     }
     left -= costNow(best.candidate);
-    chosen.push(best.candidate);
-    begun.add(best.candidate.one.messageId);
-    for (const word of best.candidate.words) repeats.set(word, (repeats.get(word) ?? 0) + 1);
+    const asked = askedOf(best.candidate);
+    for (const candidate of asked === undefined ? [best.candidate] : [asked, best.candidate]) {
+      chosen.push(candidate);
+      taken.add(candidate);
+      begun.add(candidate.one.messageId);
+      for (const word of candidate.words) repeats.set(word, (repeats.get(word) ?? 0) + 1);
+    }
   }
   return chosen.map(({ one }) => one);
+}
+
+function keyOf({ messageId, text }: Pick<Told, "messageId" | "text">): string {
+  return `${messageId} ${text}`;
 }
 
 function insert<T extends { value: number }>(queue: T[], item: T): void {

@@ -1,6 +1,7 @@
 import { Option } from "commander";
 import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
 import { projectNamer } from "../../session/aids/project-meant.ts";
+import { isSame } from "../../session/aids/session-name.ts";
 import type { Unreadable } from "../../session/moving/export.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command, Output } from "../command.ts";
@@ -21,12 +22,16 @@ interface RecapFlags {
   since?: number;
   until?: number;
   project?: string;
-  limit: number;
-  lines: number;
+  limit?: number;
+  lines?: number;
 }
 
 const LIMIT_DEFAULT = 16;
 const LINES_DEFAULT = 3;
+/** Without an option for more, a terminal shows so many rows. */
+const ROWS_MAX = 40;
+/** The rows around the topics. */
+const FRAME_ROWS = 3;
 /** The most columns of a title. What came of it stands below, and matters more. */
 const TITLE_WIDTH = 72;
 
@@ -44,8 +49,18 @@ export const recapCommand: Command<RecapFlags> = {
     ),
     timeOption("until", "only messages up to this day or time", "last"),
     new Option("--project <project>", "by name or path: only the sessions of this project"),
-    wholeNumberOption("limit", "most topics", 0, PAGE_LIMIT_MAX).default(LIMIT_DEFAULT),
-    wholeNumberOption("lines", "most lines of each kind in a topic", 0, PAGE_LIMIT_MAX).default(LINES_DEFAULT),
+    wholeNumberOption(
+      "limit",
+      `most topics: by default ${LIMIT_DEFAULT}, or those that fit on a screen`,
+      0,
+      PAGE_LIMIT_MAX,
+    ),
+    wholeNumberOption(
+      "lines",
+      `most lines of each kind in a topic: by default ${LINES_DEFAULT}, or those that fit on a screen`,
+      0,
+      PAGE_LIMIT_MAX,
+    ),
   ],
   paged: true,
   examples: [
@@ -62,23 +77,30 @@ export const recapCommand: Command<RecapFlags> = {
 
 export function recapOutput(
   store: Store,
-  { since, until, project, limit = LIMIT_DEFAULT, lines: linesMax = LINES_DEFAULT }: Partial<RecapFlags>,
+  { since, until, project, limit, lines: linesMax }: RecapFlags,
   terminal: Terminal,
 ): Output {
   const unreadable: Unreadable[] = [];
   const recap = store.recap({
-    limit,
-    linesMax,
+    limit: limit ?? LIMIT_DEFAULT,
+    linesMax: linesMax ?? LINES_DEFAULT,
     ...(project !== undefined && { project: findProject(store, project) }),
     ...(since !== undefined && { sinceMs: since }),
     ...(until !== undefined && { untilMs: until }),
     onUnreadable: (damaged) => void unreadable.push(damaged),
   });
   const failure = unreadableFailure("STORE_CORRUPT", unreadable, LEFT_OUT_HINT);
-  return { value: recap, lines: recapLines(recap, until, store, terminal), failure };
+  const isFolded = terminal.width !== undefined && (limit ?? linesMax) === undefined;
+  return { value: recap, lines: recapLines(recap, until, isFolded, store, terminal), failure };
 }
 
-function* recapLines(recap: Recap, untilMs: number | undefined, store: Store, terminal: Terminal): Generator<string> {
+function* recapLines(
+  recap: Recap,
+  untilMs: number | undefined,
+  isFolded: boolean,
+  store: Store,
+  terminal: Terminal,
+): Generator<string> {
   const { sinceMs, topics, topicCount } = recap;
   const timeShown = [
     `since ${timeFor(terminal, sinceMs)}`,
@@ -95,28 +117,88 @@ function* recapLines(recap: Recap, untilMs: number | undefined, store: Store, te
   yield factsLine([timeShown, ...countsOf(recap)]);
   const idOf = idsShown(store, terminal);
   const projectOf = projectNamer(store);
-  for (const project of new Set(topics.map((topic) => topic.project))) {
+  const blocks = topics.map((topic) => blockOf(topic, topics, projectOf(topic.project), idOf, terminal));
+  if (isFolded) fold(blocks);
+  const shown = blocks.filter(({ count }) => count > 0);
+  for (const project of new Set(shown.map((block) => block.project))) {
     yield "";
-    yield terminal.style("bold", oneLine(projectOf(project) || "(no project)"));
-    for (const topic of topics) if (topic.project === project) yield* topicLines(topic, idOf, terminal);
+    const own = shown.filter((block) => block.project === project);
+    if (!own[0]!.isAlone) yield terminal.style("bold", projectShown(projectOf(project)));
+    for (const { pieces, count } of own) yield* pieces.slice(0, count).flat();
   }
   yield "";
-  if (topics.length < topicCount) {
-    yield `… ${formatCount(topicCount - topics.length, "smaller topic")}; show them with --limit ${topicCount}`;
+  const topicsLeft = topicCount - shown.length;
+  const linesLeft = blocks.reduce((sum, { pieces, count }) => sum + pieces.length - count, 0);
+  const how = `show them with --limit ${topicCount}`;
+  if (topicsLeft > 0) yield `… ${formatCount(topicsLeft, "more topic")}; ${how}`;
+  else if (linesLeft > 0) yield `… ${formatCount(linesLeft, "more line")}; ${how}`;
+}
+
+/** A topic as it is shown. */
+interface Block {
+  project: string | null;
+  /** True if no other topic of the project is told of. Its title then names the project. */
+  isAlone: boolean;
+  /** Rows that belong together: the title with the first line, and then each other line, the most important first. */
+  pieces: string[][];
+  /** How many of the pieces are shown. */
+  count: number;
+}
+
+/** Chooses what fits on a screen: the first piece of each project's first topic, then of the other topics, then more of each. */
+function fold(blocks: readonly Block[]): void {
+  for (const block of blocks) block.count = 0;
+  const projects = new Set<string | null>();
+  const firsts = new Set(blocks.filter(({ project }) => !projects.has(project) && projects.add(project)));
+  const inOrder = [...firsts, ...blocks.filter((block) => !firsts.has(block))];
+  const begun = new Set<string | null>();
+  let rows = FRAME_ROWS;
+  for (let turn = 0; inOrder.some(({ pieces }) => pieces.length > turn); turn++) {
+    for (const block of inOrder) {
+      const { project, isAlone, pieces, count } = block;
+      const piece = pieces[turn];
+      if (count < turn || piece === undefined) continue;
+      const cost = piece.length + (begun.has(project) ? 0 : isAlone ? 1 : 2);
+      if (rows + cost > ROWS_MAX) continue;
+      rows += cost;
+      begun.add(project);
+      block.count = turn + 1;
+    }
   }
 }
 
-function* topicLines(topic: Topic, idOf: (sessionId: string) => string, terminal: Terminal): Generator<string> {
-  const { title, sessionIds, lastAtMs, told } = topic;
+function projectShown(name: string): string {
+  return oneLine(name || "(no project)");
+}
+
+function blockOf(
+  topic: Topic,
+  topics: readonly Topic[],
+  projectName: string,
+  idOf: (sessionId: string) => string,
+  terminal: Terminal,
+): Block {
+  const { project, title, sessionIds, lastAtMs, open } = topic;
+  const told = topic.told.filter(({ by, text }) => by !== "user" || !isSame(text, title));
+  const isAlone = topics.every((other) => other === topic || other.project !== project);
   const count = sessionIds.length > 1 ? [formatCount(sessionIds.length, "session")] : [];
   const [day] = timeFor(terminal, lastAtMs).split(" ");
-  yield titleLine(
+  const name = isAlone ? projectShown(projectName) : null;
+  const head = titleLine(
     cutToWidth(title, TITLE_WIDTH),
-    factsLine([day!, ...count, `session ${oneLine(idOf(sessionIds[0]!))}`]),
+    factsLine([name, day!, ...count, `session ${oneLine(idOf(sessionIds[0]!))}`]),
     terminal,
   );
-  yield* toldRows(told, terminal);
   const said = told.map(({ text }) => text).join("\n");
   const decided = topic.decided.filter(({ text }) => !said.includes(text));
-  yield* outcomeLines({ ...topic, decided, files: [] }, terminal);
+  const rows = told.map((line) => [...toldRows([line], terminal)].flatMap((row) => row.split("\n")));
+  const rest = [
+    { open, decided: [] },
+    { open: [], decided },
+  ].flatMap((lines) => {
+    return Array.from(outcomeLines({ ...lines, files: [] }, terminal), (row) => [row]);
+  });
+  const [first = [], ...others] = [...rows, ...rest];
+  const pieces = [[head, ...first], ...others];
+  return { project, isAlone, pieces, count: pieces.length };
 }

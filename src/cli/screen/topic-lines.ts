@@ -78,7 +78,11 @@ function fileRows(files: SubjectDetails["files"]): Row[] {
 }
 
 function openRows(open: SubjectDetails["open"]): Row[] {
-  return open.map(({ kind, text, messageId }) => ({ text: `${kind}: ${text}`, source: messageHandle(messageId) }));
+  return open.map(({ kind, text, messageId, by }) => {
+    // What the user asked is no task of a list.
+    const name = kind === "task" && by === "user" ? "asked" : kind;
+    return { text: `${name}: ${text}`, source: messageHandle(messageId) };
+  });
 }
 
 export function timeFor({ width }: Terminal, unixMs: number): string {

@@ -8,6 +8,7 @@ import type { Session } from "../session.ts";
 import type { Store } from "../store.ts";
 import { answersFirst } from "./answers-first.ts";
 import { projectNamer } from "./project-meant.ts";
+import { isSame } from "./session-name.ts";
 
 /** So many hits of a session come before those of others. */
 const TOGETHER_MAX = 3;
@@ -94,12 +95,6 @@ function withAsks<Hit extends RecallHit>(
     return { hit, asked: question === null && isSame(asked, title) ? null : asked, question };
   });
   return answers.filter(({ hit }) => !questions.has(hit));
-}
-
-function isSame(asked: string | null, title: string | null): boolean {
-  if (asked === null || title === null) return false;
-  const [left, right] = [asked, title].map((text) => text.replace(/[…\s]+/g, " ").trim());
-  return left!.startsWith(right!) || right!.startsWith(left!);
 }
 
 /** Reads what answers say of sessions. A damaged session has no names. */

@@ -15,7 +15,7 @@ const ENDING_SESSIONS_MAX = 20;
 const SAID_MAX = 80;
 const PAGES_MAX = 5;
 /** What is told of all topics may have about so many tokens for each line of the other kinds in a topic. */
-const TOLD_TOKENS = 170;
+const TOLD_TOKENS = 210;
 /** What a session leaves open is taken up by a session of the project that begins so soon after its end. */
 const TAKEN_UP_MS = 10 * 60 * 1_000;
 /** An open end makes a topic as important as this many messages. */

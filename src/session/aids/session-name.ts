@@ -19,3 +19,15 @@ function nameOf(store: Store, id: string): string | undefined {
     throw error;
   }
 }
+
+/** Returns true if a title says what was asked. */
+export function isSame(asked: string | null, title: string | null): boolean {
+  if (asked === null || title === null) return false;
+  const [left, right] = [asked, title].map((text) =>
+    text
+      .toLowerCase()
+      .replace(/[…\s]+/g, " ")
+      .trim(),
+  );
+  return left!.startsWith(right!) || right!.startsWith(left!);
+}

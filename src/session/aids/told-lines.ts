@@ -1,7 +1,6 @@
-import { jointAfter, rankTold, type Told } from "../../models/told.ts";
-import { words } from "../../models/words.ts";
+import { jointAfter, needsNeighbors, rankTold, type Told } from "../../models/told.ts";
 import type { NotableMessage } from "../../store/index.ts";
-import { ASKED_WORDS_MIN, sourcesIn, toldBy, type WorkLine } from "./work-lines.ts";
+import { sourcesIn, toldBy, type WorkLine } from "./work-lines.ts";
 
 /** An agent mostly begins its closing words with what came out, and lists the details below. */
 const FIRST_WORTH = [1.6, 0.8, 0.3];
@@ -20,6 +19,8 @@ const OUTCOME_WORTH = 1;
 /** A shorter sentence of an agent, in bytes, is mostly a name of a list. */
 const SHORT_BYTES = 24;
 const SHORT_FACTOR = 0.4;
+/** "All tests pass" is told if no sentence names what came out. */
+const NAMELESS_FACTOR = 0.4;
 /** A sentence has about so many bytes for each token. */
 const BYTES_PER_TOKEN = 4;
 /** The message that a line names costs about so many tokens. */
@@ -33,7 +34,7 @@ const SOURCE_TOKENS = 6;
  * @param tokensMax  About the tokens of all lines.
  */
 export function toldLines(messages: readonly NotableMessage[], tokensMax: number): WorkLine[] {
-  const told = toldBy(messages).filter(({ by, text }) => by !== "user" || new Set(words(text)).size >= ASKED_WORDS_MIN);
+  const told = toldBy(messages).filter(({ by, text }) => by !== "user" || !needsNeighbors(text));
   const sessionOf = new Map(messages.map(({ id, sessionId }) => [id, sessionId]));
   const lastIds = new Set(
     new Map(
@@ -81,7 +82,7 @@ export function linesOf(told: readonly Told[], messages: readonly NotableMessage
 
 /** @param turnLength  The messages since the user spoke. More work mostly means that more came out. */
 function worthToReturn(
-  { by, isOutcome, worth, text }: Told,
+  { by, isOutcome, worth, text, asked }: Told,
   index: number,
   turnLength: number,
   isLast: boolean,
@@ -90,6 +91,7 @@ function worthToReturn(
   if (!isOutcome) return PASSING_FACTOR * worth;
   const size = 1 + Math.log2(1 + turnLength) / 4;
   const short = index > 0 && Buffer.byteLength(text) < SHORT_BYTES ? SHORT_FACTOR : 1;
+  const nameless = asked === undefined ? 1 : NAMELESS_FACTOR;
   const outcome = OUTCOME.test(text) ? OUTCOME_WORTH : 0;
-  return (worth + outcome + (FIRST_WORTH[index] ?? 0)) * size * short * (isLast ? LAST_FACTOR : 1);
+  return (worth + outcome + (FIRST_WORTH[index] ?? 0)) * size * short * nameless * (isLast ? LAST_FACTOR : 1);
 }

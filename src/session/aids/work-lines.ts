@@ -7,8 +7,7 @@ import { NoteReader, namedFilesOf } from "../../models/notes.ts";
 import { isSameMatter } from "../../models/same-matter.ts";
 import { sentencesOf } from "../../models/sentences.ts";
 import { openTasksIn } from "../../models/statements.ts";
-import { type Told, ToldReader, toldIn } from "../../models/told.ts";
-import { words } from "../../models/words.ts";
+import { needsNeighbors, type Told, ToldReader, toldIn } from "../../models/told.ts";
 import type { ClusterRow, NotableMessage, Repositories } from "../../store/index.ts";
 import type { TolerantReader } from "./tolerant-reader.ts";
 
@@ -53,8 +52,6 @@ const ASKS_ONLY = / (?:--?help|-h|--version|-V|--dry-run\S*)(?: |$)/;
 const SHARED_WORDS_MIN = 2;
 
 const REPEATED_MIN = 3;
-/** A user's sentence of fewer words that tell something needs its neighbors to be understood. */
-export const ASKED_WORDS_MIN = 3;
 
 /** A question may be followed by a polite sentence. */
 const LAST_SENTENCES = 2;
@@ -131,9 +128,7 @@ export function openEnds({ messages }: NotableReader, sessionId: string, said: r
   const sinceAsked = ends.filter(({ kind, seq }) => kind !== "error" || seq > asked.seq);
   const isQuestion = ends.some(({ kind, messageId }) => kind === "question" && messageId === asked.id);
   // "Thanks" asks for nothing, and "yes" is understood by what was asked before.
-  const sentences = toldBy([asked]).filter(
-    ({ by, text }) => by === "user" && new Set(words(text)).size >= ASKED_WORDS_MIN,
-  );
+  const sentences = toldBy([asked]).filter(({ by, text }) => by === "user" && !needsNeighbors(text));
   if (isQuestion || sentences.length === 0) return sinceAsked;
   const ask = sentences.reduce((best, one) => (one.worth > best.worth ? one : best));
   return [...sinceAsked, { kind: "task", ...sourcesIn([asked])(ask) }];

@@ -53,8 +53,8 @@ test("the command line loads neither the store nor zod nor the importers before 
     "session/aids/project-meant.ts",
     "session/aids/answers-first.ts",
     "session/aids/recall-notes.ts",
-    "session/aids/began-at.ts",
     "session/aids/session-name.ts",
+    "session/aids/began-at.ts",
     "importers/locations.ts",
   ]);
 });

@@ -51,6 +51,40 @@ describe("what a message tells", () => {
     ]);
   });
 
+  test("is whole: an announcement has the item below it, or goes, or shows that something is left out", () => {
+    const text = [
+      "Pushed. The branch is ready:",
+      "```",
+      "https://example.org/pull/7",
+      "```",
+      "Based on my search of the integration tests:",
+      "```",
+      "ok",
+      "```",
+      "I've fixed 3 leaks in src/lease.ts:",
+      "```",
+      "- until",
+      "```",
+      "Renamed the functions and options of the store:",
+      "- `takeLock` is called `takeLease` now",
+      "- the option is called `leaseMs`",
+      "",
+      "| src/lock.ts | renamed to src/lease.ts by the second commit |",
+    ].join("\n");
+    expect(sentencesOf(said(1, "assistant", text))).toEqual([
+      "Pushed.",
+      "I've fixed 3 leaks in src/lease.ts…",
+      "Renamed the functions and options of the store: takeLock is called takeLease now",
+      "the option is called leaseMs",
+      "src/lock.ts | renamed to src/lease.ts by the second commit",
+    ]);
+  });
+
+  test("has no marks of images", () => {
+    expect(sentencesOf(said(1, "user", "[Image #2]\n\n[Image: source: /tmp/a.png]"))).toEqual([]);
+    expect(sentencesOf(said(1, "user", "[Image #2] The lamp is dark here."))).toEqual(["The lamp is dark here."]);
+  });
+
   test("is nothing if a hook of the agent's program wrote it in the user's place", () => {
     expect(
       sentencesOf(said(1, "user", "Operation stopped by hook: Another session is active.\nPress the up arrow.")),
@@ -161,4 +195,34 @@ describe("a choice", () => {
   test("leaves out what is worth nothing, however much room there is", () => {
     expect(chooseTold([one(1, "Let me look at the parser now", -0.1)], 1_000, cost)).toEqual([]);
   });
+});
+
+describe("closing words that do not name what came out", () => {
+  const turns = [
+    said(0, "user", "Rebase the branch of the lease onto the main branch."),
+    said(1, "assistant", "Done. All 31 tests pass."),
+    said(2, "user", "Write the page of the handbook about leases."),
+    said(3, "assistant", "The page about leases explains how long a lease lasts. All 31 tests pass."),
+  ];
+  const costs = { of: ({ text }: Told) => text.length, first: () => 4 };
+
+  test("are told with what was asked", () => {
+    const told = toldIn(read(...turns));
+    const closing = told.find(({ seq }) => seq === 1)!;
+    const others = told.map((one) => ({ ...one, worth: one === closing ? 1 : 0.1 }));
+    expect(textsOf(chooseTold(others, 100, costs))).toEqual([turns[0]!.text, closing.text]);
+    expect(textsOf(chooseTold(others, 60, costs))).not.toContain(closing.text); // both need room
+    expect(told.filter(({ asked }) => asked !== undefined)).toEqual([closing]);
+  });
+
+  test("are told once, and so is what was asked", () => {
+    const all = textsOf(chooseTold(toldIn(read(...turns)), 10_000, costs));
+    expect(all).toEqual([...new Set(all)]);
+    expect(all).toContain(turns[0]!.text);
+  });
+});
+
+test("a user's sentence that needs its neighbors is worth less", () => {
+  const worthOf = (text: string) => toldIn(read(said(0, "user", text)))[0]!.worth;
+  expect(worthOf("Yes, deploy.")).toBeLessThan(0.6 * worthOf("Yes, write the page about leases of the store."));
 });
