@@ -15,7 +15,7 @@ import { idsShown } from "../screen/short-ids.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { formatCount, formatNumber, oneLine } from "../screen/text.ts";
 import { factsLine, outcomeLines, timesFor, toldRows } from "../screen/topic-lines.ts";
-import { findSession, SESSION_MEANING } from "../stores/find-session.ts";
+import { findSession, lastHere, SESSION_MEANING } from "../stores/find-session.ts";
 
 type RenderResult = ReturnType<Session["render"]>;
 type Pressure = ReturnType<Session["pressure"]>;
@@ -26,7 +26,7 @@ const TOLD_ROWS = 24;
 const MESSAGE_ROWS = 14;
 
 export const resumeCommand: Command<ResumeFlags> = {
-  usage: "resume <session>",
+  usage: "resume [session]",
   summary: "Show where a session stands, or print the context for its next model call.",
   details:
     "At a terminal: what was asked, done, decided and left open, in sentences of the session, and its newest turn. With --raw, an option about the " +
@@ -34,7 +34,7 @@ export const resumeCommand: Command<ResumeFlags> = {
     "unless --tokens-max says otherwise. The agent gets it as an argument, which other users of the machine can read while it runs; " +
     "secrets of known kinds are replaced. With --json: {messages, composed, tokenCount, stablePrefixTokens, sources, omitted, " +
     "recalled, story, pressure}; with --to also {command, cwd}, and nothing is started.",
-  argument: SESSION_MEANING,
+  argument: `${SESSION_MEANING}; by default the last of the project in this folder`,
   options: [
     wholeNumberOption("tokens-max", "most tokens of the context (default: the session's contextTokensMax)", 1),
     new Option("--strategy <strategy>", "how to make the context (default: the session's)").choices(STRATEGIES),
@@ -47,6 +47,7 @@ export const resumeCommand: Command<ResumeFlags> = {
   ],
   paged: true,
   examples: [
+    "",
     "488c5296",
     "488c5296 --raw",
     "488c5296 --tokens-max 8000",
@@ -59,7 +60,7 @@ export const resumeCommand: Command<ResumeFlags> = {
   async run({ args: [typed], options: { to, raw, ...options }, loadStores, terminal, json }) {
     const stores = await loadStores();
     const store = stores.openToRead();
-    const session = findSession(store, typed!);
+    const session = findSession(store, typed ?? lastHere(store));
     if (to !== undefined) {
       const { HAND_OVER_TOKENS, handOver, startAgent } = await import("../hand-over.ts");
       const { query, scope, ...contextOptions } = { tokensMax: HAND_OVER_TOKENS, ...options };

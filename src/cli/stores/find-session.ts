@@ -1,4 +1,5 @@
 import { StoreError } from "../../core/errors.ts";
+import { projectAt } from "../../core/project.ts";
 import { nearest } from "../../core/suggestion.ts";
 import { sessionIds, sessionIdsWithPrefix } from "../../session/aids/session-ids.ts";
 import type { Session } from "../../session/session.ts";
@@ -41,11 +42,17 @@ export function findSession(store: Store, typed: string): Session {
   }
 }
 
+/** Returns the id of the session that was used last in the project of this folder, or `@last` if it has none. */
+export function lastHere(store: Store): string {
+  const project = projectAt(process.cwd());
+  return (project === undefined ? undefined : lastSessions(store, { project })[0]?.id) ?? LAST;
+}
+
 /** Returns the session that was used last, or none. One with messages goes before those without. */
-export function lastSessions(store: Store): ReturnType<Session["info"]>[] {
-  const newest = store.sessions({ limit: 1, hidden: false });
+export function lastSessions(store: Store, of: { project?: string } = {}): ReturnType<Session["info"]>[] {
+  const newest = store.sessions({ ...of, limit: 1, hidden: false });
   for (let offset = 0, limit = LOOKED_AT; ; offset += limit, limit *= 2) {
-    const found = store.sessions({ limit, offset, hidden: false });
+    const found = store.sessions({ ...of, limit, offset, hidden: false });
     const said = found.find(({ messageCount }) => messageCount > 0);
     if (said !== undefined) return [said];
     if (found.length < limit) return newest;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { findSession } from "../../../src/cli/stores/find-session.ts";
+import { findSession, lastHere } from "../../../src/cli/stores/find-session.ts";
+import { projectAt } from "../../../src/core/project.ts";
 import { internalsOf, openStore } from "../../../src/session/opened-store.ts";
 import type { Store } from "../../../src/session/store.ts";
 import { tickingClock } from "../../support/temporary-store.ts";
@@ -52,6 +53,19 @@ describe("findSession", () => {
     ["theme:12@40", "That is a handle: coppice expand theme:12@40"],
   ])("refuses %j, which begins none", (typed, hint) => {
     expect(() => findSession(store, typed)).toThrow(expect.objectContaining({ code: "SESSION_NOT_FOUND", hint }));
+  });
+
+  test("without an id, the last session of the project in this folder is meant, or else the last one", () => {
+    const begun = openStore(":memory:", { clock: tickingClock() });
+    expect(lastHere(begun)).toBe("@last");
+    const said = (id: string, project: string) =>
+      begun.session(id, { project }).append({ role: "user", content: "Hello." });
+    said("other", "/srv/other");
+    expect(lastHere(begun)).toBe("@last");
+    said("here", projectAt(process.cwd())!);
+    said("newer", "/srv/other");
+    expect(lastHere(begun)).toBe("here");
+    begun.close();
   });
 
   test("finds @last behind any number of newer sessions without messages", () => {
