@@ -35,10 +35,7 @@ export function hitsOf(
   { ranking: found, weights, phrasesMissing, corrections, unknownWords, confidence }: Ranking,
   { limit: limitGiven, neighbors, tokensMax, by, explain, tokenCounter, scores, superseded }: HitOptions,
 ): RecallHit[] {
-  // A reranker judges by more than words, and superseded messages are not judged at all.
-  const isDoubted = confidence !== undefined && confidence < CONFIDENCE_MIN && !scores && !superseded;
-  const judged = isDoubted && limitGiven === undefined ? withoutTools(found) : found;
-  const placed = scores === undefined ? judged : byRerank(judged, scores);
+  const placed = scores === undefined ? found : byRerank(found, scores);
   const onPath = by === "session" ? bestOfSessions(placed) : placed;
   const both = superseded ? alternating(onPath, superseded) : onPath;
   const ranking = superseded && by === "session" ? bestOfSessions(both) : both;
@@ -46,6 +43,8 @@ export function hitsOf(
   const marked = superseded ? new Map([...query.words.map(({ stem }) => [stem, 1] as const), ...weights]) : weights;
   const reader = new HitReader(source, marked, neighbors);
   const isFilling = tokensMax !== undefined && by === "message" && limitGiven === undefined;
+  // A reranker judges by more than words, and superseded messages are not judged at all.
+  const isDoubted = confidence !== undefined && confidence < CONFIDENCE_MIN && !scores && !superseded;
   const limit = limitGiven ?? (isDoubted ? DOUBTED_MAX : isFilling ? RECALL_FILLED_MAX : RECALL_LIMIT_DEFAULT);
   const room = tokensMax === undefined ? undefined : new TokenRoom(tokensMax, tokenCounter);
   let count = 0;
@@ -89,17 +88,6 @@ export function hitsOf(
     ...(tokensMax !== undefined && limitGiven === undefined && areMore && { more: true as const }),
   };
   return hits.map((hit) => ({ ...hit, ...facts }));
-}
-
-/** Leaves out calls and what tools printed, unless there is nothing else: code that has a word of a foreign question only looks like an answer. */
-function* withoutTools(ranking: Iterable<Placed>): Generator<Placed> {
-  let isAnySaid = false;
-  for (const placed of ranking) {
-    if (placed.candidate.speaker === "tool") continue;
-    isAnySaid = true;
-    yield placed;
-  }
-  if (!isAnySaid) yield* ranking;
 }
 
 /** Cuts hits for which there is room as excerpts. The rest of the room is for whole texts, best first, and then for neighbors. */
