@@ -2,12 +2,12 @@ import Database from "better-sqlite3";
 
 /**
  * Look at every statement that is run for what it changes, in any connection of this process, just before it is: BEGIN
- * and COMMIT too. `hook` gets its number, from 1, and may throw.
+ * and COMMIT too. `hook` gets its number, from 1, and its SQL, and may throw.
  *
  * @returns how many statements `run` came to, and what it threw, if it did.
  */
 export async function watchingStatements(
-  hook: (statementNumber: number) => void,
+  hook: (statementNumber: number, sql: string) => void,
   run: () => unknown,
 ): Promise<{ count: number; error: unknown }> {
   const database = new Database(":memory:");
@@ -16,9 +16,9 @@ export async function watchingStatements(
   const original = prototype.run;
   let count = 0;
   let error: unknown;
-  prototype.run = function (this: unknown, ...values) {
+  prototype.run = function (this: { source: string }, ...values) {
     count += 1;
-    hook(count);
+    hook(count, this.source);
     return original.apply(this, values);
   };
   try {

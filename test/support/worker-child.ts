@@ -30,10 +30,14 @@ async function obey(command: Command): Promise<unknown> {
     }
     case "stall": {
       session.render(); // reads what an append would read first, in a transaction of its own
+      let isLocked = false;
+      let countLocked = 0;
       const { error } = await watchingStatements(
-        (number) => {
-          // BEGIN IMMEDIATE and one message are behind it.
-          if (number === 3) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, command.ms);
+        (_, sql) => {
+          isLocked ||= sql === "BEGIN IMMEDIATE";
+          if (isLocked) countLocked += 1;
+          // The lock and one message are behind it.
+          if (countLocked === 3) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, command.ms);
         },
         () => session.append(command.messages),
       );
