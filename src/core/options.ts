@@ -37,6 +37,12 @@ export const RECALL_LIMIT_DEFAULT = 10;
 export const RECALL_FILLED_MAX = 30;
 export const RECALL_NEIGHBORS_DEFAULT = 1;
 
+/** Hits with a smaller confidence are probably about something else. */
+export const RECALL_CONFIDENCE_MIN = 0.1;
+
+/** If nothing is near, so many hits are enough to see it, unless the caller asks for more. */
+export const RECALL_DOUBTED_MAX = 3;
+
 export type SessionOption = keyof typeof SESSION_OPTIONS;
 export type SessionSettings = {
   [O in SessionOption]: (typeof SESSION_OPTIONS)[O] extends { words: readonly (infer W)[] } ? W : number;

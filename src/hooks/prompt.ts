@@ -18,6 +18,8 @@ const PROMPT_END_CHARS = 800;
 
 /** A hook speaks at a prompt if the confidence of `recall` is at least this. */
 const CONFIDENCE_MIN = 0.3;
+/** The most messages that are not indexed yet. */
+const TAIL_MAX = 1_000;
 
 /** The most messages that are quoted for one prompt, and the most tokens of all and of a title. */
 const NEAR_MAX = 5;
@@ -71,6 +73,8 @@ function nearSections(
 ): Section[] {
   const prompt = saidIn(firing.prompt);
   if (firing.project === undefined || prompt.trim() === "") return [];
+  // While the index is made again, a search would read messages without end, and the agent waits.
+  if (repositories.database.read(() => repositories.fullText.tail(TAIL_MAX + 1)).length > TAIL_MAX) return [];
   const shownIds = new Set([...memory.quoted, ...reader.idsSince(ownIds, memory.compactedAtMs)]);
   const project = reader.projectNow(firing.project);
   const { hits, weights } = recallUnasked(repositories, prompt, project, { shownIds, limit: NEAR_MAX });
@@ -87,7 +91,7 @@ function nearSections(
     const title = whole && beginningThatFits(whole, whole.length, (text) => countOf(text) <= TITLE_TOKENS_MAX);
     // What a session said last about a matter is what came out, and what was said tells more than what a tool printed.
     own.sort((left, right) => Number(left.role === "tool") - Number(right.role === "tool") || right.seq - left.seq);
-    const on = new Date(own[0]!.createdAtMs).toISOString().slice(0, DAY_CHARS);
+    const on = new Date(Math.max(...own.map(({ createdAtMs }) => createdAtMs))).toISOString().slice(0, DAY_CHARS);
     return {
       name: "session",
       attributes: { title, on },

@@ -1,7 +1,6 @@
-import { RECALL_FILLED_MAX, RECALL_LIMIT_DEFAULT } from "../core/options.ts";
+import { RECALL_CONFIDENCE_MIN, RECALL_DOUBTED_MAX, RECALL_FILLED_MAX, RECALL_LIMIT_DEFAULT } from "../core/options.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import { searchStem, searchWords } from "../models/search-words.ts";
-import { CONFIDENCE_MIN, DOUBTED_MAX } from "./confidence.ts";
 import { foldCopies, foldSessions } from "./copies.ts";
 import { type Correction, HitReader, type RecallHit } from "./hits.ts";
 import { newestFirst } from "./newest-first.ts";
@@ -44,8 +43,8 @@ export function hitsOf(
   const reader = new HitReader(source, marked, neighbors);
   const isFilling = tokensMax !== undefined && by === "message" && limitGiven === undefined;
   // A reranker judges by more than words, and superseded messages are not judged at all.
-  const isDoubted = confidence !== undefined && confidence < CONFIDENCE_MIN && !scores && !superseded;
-  const limit = limitGiven ?? (isDoubted ? DOUBTED_MAX : isFilling ? RECALL_FILLED_MAX : RECALL_LIMIT_DEFAULT);
+  const isDoubted = confidence !== undefined && confidence < RECALL_CONFIDENCE_MIN && !scores && !superseded;
+  const limit = limitGiven ?? (isDoubted ? RECALL_DOUBTED_MAX : isFilling ? RECALL_FILLED_MAX : RECALL_LIMIT_DEFAULT);
   const room = tokensMax === undefined ? undefined : new TokenRoom(tokensMax, tokenCounter);
   let count = 0;
   // Hits that a reranker has ordered, and superseded ones, have no odds.

@@ -1,4 +1,5 @@
 import { once } from "../core/once.ts";
+import { RECALL_CONFIDENCE_MIN } from "../core/options.ts";
 import { searchStem, searchWords } from "../models/search-words.ts";
 import { STOP_WORDS } from "../models/stop-words.ts";
 import { CORRECTED_WEIGHT } from "./full-text-search.ts";
@@ -14,12 +15,6 @@ const SHARE_WEIGHT = 13.6;
 
 /** A query is not called foreign if a message has this share of it, however common its words are. */
 const EVEN_SHARE = 0.4;
-
-/** Hits with a smaller confidence are probably about something else. */
-export const CONFIDENCE_MIN = 0.1;
-
-/** If nothing is near, so many hits are enough to see it, unless the caller asks for more. */
-export const DOUBTED_MAX = 3;
 
 const HIRAGANA = /\p{sc=Hiragana}/u;
 const UNSPACED = /[\p{sc=Han}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}]/u;
@@ -97,7 +92,7 @@ export function confidenceOf(
     }, 0);
     held = Math.max(held, own);
   }
-  const floor = held / wanted < EVEN_SHARE ? 0 : CONFIDENCE_MIN;
+  const floor = held / wanted < EVEN_SHARE ? 0 : RECALL_CONFIDENCE_MIN;
   return Math.max(floor, 1 / (1 + Math.exp(-BIAS - (SHARE_WEIGHT * held) / (wanted + most))));
 }
 

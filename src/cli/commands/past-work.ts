@@ -2,7 +2,6 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { Option } from "commander";
 import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
-import { projectAt } from "../../core/project.ts";
 import type { CommandWay, FileSession, Fix, Friction, Replaced } from "../../session/aids/past-work.ts";
 import { projectNamer } from "../../session/aids/project-meant.ts";
 import { sessionNames } from "../../session/aids/session-name.ts";
@@ -16,7 +15,7 @@ import { idsShown } from "../screen/short-ids.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { formatCount, oneLine } from "../screen/text.ts";
 import { sectionLines, timeFor, titleLine } from "../screen/topic-lines.ts";
-import { findProject } from "../stores/find-project.ts";
+import { findProject, projectHere } from "../stores/find-project.ts";
 
 interface Flags {
   project?: string;
@@ -60,14 +59,14 @@ export const fileCommand: Command<Flags & { restore?: boolean }> = {
     }
     const asked = scoped(store, options);
     const here = store.work.file(wanted, asked);
-    const sessions = hereFirst(here.length === 0 && wanted !== path ? store.work.file(path!, asked) : here);
+    const sessions = hereFirst(store, here.length === 0 && wanted !== path ? store.work.file(path!, asked) : here);
     return { value: { path, sessions }, lines: fileLines(sessions, path!, store, terminal) };
   },
 };
 
 /** Puts what is of the project in this folder first. */
-function hereFirst<T extends { project: string | null }>(found: readonly T[]): T[] {
-  const here = projectAt(process.cwd());
+function hereFirst<T extends { project: string | null }>(store: Store, found: readonly T[]): T[] {
+  const here = projectHere(store);
   return [...found].sort((left, right) => Number(right.project === here) - Number(left.project === here));
 }
 
@@ -186,7 +185,7 @@ export const howCommand: Command<Flags> = {
 /** Those of the project in this folder are not cut by those of others. */
 function waysHereFirst(store: Store, command: string, asked: ReturnType<typeof scoped>): CommandWay[] {
   const all = store.work.ways(command, asked);
-  const here = projectAt(process.cwd());
+  const here = projectHere(store);
   if (asked.project !== undefined || here === undefined) return all;
   const own = store.work.ways(command, { ...asked, project: here });
   return [...own, ...all.filter(({ project }) => project !== here)].slice(0, asked.limit);

@@ -129,7 +129,8 @@ function* recapLines(
   yield "";
   const topicsLeft = topicCount - shown.length;
   const linesLeft = blocks.reduce((sum, { pieces, count }) => sum + pieces.length - count, 0);
-  const how = `show them with --limit ${topicCount}`;
+  const day = formatTime(sinceMs).split(" ")[0];
+  const how = `coppice recap --since ${day} --limit ${topicCount} shows them`;
   if (topicsLeft > 0) yield `… ${formatCount(topicsLeft, "more topic")}; ${how}`;
   else if (linesLeft > 0) yield `… ${formatCount(linesLeft, "more line")}; ${how}`;
 }

@@ -7,6 +7,7 @@ import type { Session } from "../../session/session.ts";
 import type { Store } from "../../session/store.ts";
 import { agentCommand, START, type StartedAgent } from "../agent-command.ts";
 import type { Command } from "../command.ts";
+import { Failure } from "../failure.ts";
 import { wholeNumberOption } from "../options.ts";
 import { displayWidth } from "../screen/display-width.ts";
 import { headline } from "../screen/headline.ts";
@@ -15,7 +16,7 @@ import { idsShown } from "../screen/short-ids.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { formatCount, formatNumber, oneLine } from "../screen/text.ts";
 import { factsLine, outcomeLines, timesFor, toldRows } from "../screen/topic-lines.ts";
-import { findSession, lastHere, SESSION_MEANING } from "../stores/find-session.ts";
+import { findSession, LAST, lastHere, SESSION_MEANING } from "../stores/find-session.ts";
 
 type RenderResult = ReturnType<Session["render"]>;
 type Pressure = ReturnType<Session["pressure"]>;
@@ -60,7 +61,13 @@ export const resumeCommand: Command<ResumeFlags> = {
   async run({ args: [typed], options: { to, raw, ...options }, loadStores, terminal, json }) {
     const stores = await loadStores();
     const store = stores.openToRead();
-    const session = findSession(store, typed ?? lastHere(store));
+    const here = typed ?? lastHere(store);
+    if (here === undefined && to !== undefined) {
+      const hint = "Name one: `coppice sessions` lists them, and @last is the last of all.";
+      throw new Failure("SESSION_NOT_FOUND", "No session is of the project in this folder.", { hint });
+    }
+    if (here === undefined) terminal.note("No session is of the project in this folder. This is the last of all.");
+    const session = findSession(store, here ?? LAST);
     if (to !== undefined) {
       const { HAND_OVER_TOKENS, handOver, startAgent } = await import("../hand-over.ts");
       const { query, scope, ...contextOptions } = { tokensMax: HAND_OVER_TOKENS, ...options };

@@ -1,3 +1,4 @@
+import { projectAt } from "../../core/project.ts";
 import { nearest } from "../../core/suggestion.ts";
 import { projectMeant } from "../../session/aids/project-meant.ts";
 import type { Store } from "../../session/store.ts";
@@ -20,4 +21,10 @@ export function findProject(store: Store, typed: string): string {
   throw new Failure("PROJECT_NOT_FOUND", `No session is of a project called "${typed}".`, {
     hint: best === undefined ? hint : `Did you mean ${best}? ${hint}`,
   });
+}
+
+/** Returns the project of this folder, as it is called in the store, if the folder has one. */
+export function projectHere(store: Store): string | undefined {
+  const project = projectAt(process.cwd());
+  return project === undefined ? undefined : projectMeant(store, project);
 }

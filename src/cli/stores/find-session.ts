@@ -1,5 +1,4 @@
 import { StoreError } from "../../core/errors.ts";
-import { projectAt } from "../../core/project.ts";
 import { nearest } from "../../core/suggestion.ts";
 import { sessionIds, sessionIdsWithPrefix } from "../../session/aids/session-ids.ts";
 import type { Session } from "../../session/session.ts";
@@ -7,10 +6,12 @@ import type { Store } from "../../session/store.ts";
 import { Failure } from "../failure.ts";
 import { cutToWidth } from "../screen/display-width.ts";
 import { formatAge, oneLine } from "../screen/text.ts";
+import { projectHere } from "./find-project.ts";
 
 export const SESSION_MEANING = "its id, the beginning of its id, or @last";
 
-const LAST = "@last";
+/** What a person types for the session that was used last. */
+export const LAST = "@last";
 /** So many sessions are looked at first: programs may have begun some and said nothing yet. */
 const LOOKED_AT = 20;
 
@@ -42,10 +43,10 @@ export function findSession(store: Store, typed: string): Session {
   }
 }
 
-/** Returns the id of the session that was used last in the project of this folder, or `@last` if it has none. */
-export function lastHere(store: Store): string {
-  const project = projectAt(process.cwd());
-  return (project === undefined ? undefined : lastSessions(store, { project })[0]?.id) ?? LAST;
+/** Returns the id of the session that was used last in the project of this folder, if it has one. */
+export function lastHere(store: Store): string | undefined {
+  const project = projectHere(store);
+  return project === undefined ? undefined : lastSessions(store, { project })[0]?.id;
 }
 
 /** Returns the session that was used last, or none. One with messages goes before those without. */

@@ -25,6 +25,8 @@ const ERROR_WORD = /\p{L}[\p{L}\p{N}_]{2,}/gu;
 /** Errors are similar if they share so many words, and if these are this part of the words of both (the Dice coefficient). */
 const SHARED_WORDS_MIN = 3;
 const LIKENESS_MIN = 0.6;
+/** Of the similar errors, so many are looked up: most may be of other projects. */
+const SIMILAR_MAX = 50;
 
 export const WORK_LIMIT_DEFAULT = 10;
 
@@ -295,15 +297,16 @@ export function fixesOf(
   { project, limit, errors }: { project: string | undefined; limit: number; errors: () => readonly string[] },
 ): Fix[] {
   const asked = new Set(errorLinesIn(text).flatMap((line) => errorSignature(line) ?? []));
-  const fixesWith = (signatures: Iterable<string>): Fix[] => {
+  const fixesWith = (signatures: readonly string[]): Fix[] => {
     const fixes: Fix[] = [];
-    for (const error of [...signatures].slice(0, ERRORS_MAX)) {
+    for (const error of signatures) {
+      if (fixes.length === limit) break;
       const failures = withoutCopies(reader.failedWith(error, { project, limit: FAILED_MAX }));
       fixes.push(...fixesAfter(reader, failures, error, limit - fixes.length));
     }
     return fixes;
   };
-  const known = fixesWith(asked);
+  const known = fixesWith([...asked].slice(0, ERRORS_MAX));
   if (known.length > 0) return known;
   return fixesWith(similarErrors(errors(), asked)).map((fix) => ({ ...fix, similar: true }));
 }
@@ -321,7 +324,8 @@ function similarErrors(errors: readonly string[], asked: ReadonlySet<string>): s
     const best = Math.max(0, ...likeness);
     return best >= LIKENESS_MIN ? [{ error, best }] : [];
   });
-  return found.sort((left, right) => right.best - left.best).map(({ error }) => error);
+  const sorted = found.sort((left, right) => right.best - left.best);
+  return sorted.slice(0, SIMILAR_MAX).map(({ error }) => error);
 }
 
 /** Returns what made an error go, newest first: for each session, after its newest failure. */

@@ -1,5 +1,5 @@
 import { visibleText } from "../../core/markup.ts";
-import { CONFIDENCE_MIN, DOUBTED_MAX } from "../../recall/confidence.ts";
+import { RECALL_CONFIDENCE_MIN, RECALL_DOUBTED_MAX } from "../../core/options.ts";
 import type { RecallHit } from "../../recall/hits.ts";
 import { isQuotation } from "../../recall/quotation.ts";
 
@@ -11,7 +11,7 @@ const WORDS_MAX = 3;
 /** Returns a note for the reader on how the hits were found; undefined if none is needed. */
 export function noteOnHits(hits: readonly RecallHit[]): string | undefined {
   const { confidence = 1, unknownWords = [], phrasesMissing, corrections = [] } = hits[0] ?? {};
-  const notes = confidence < CONFIDENCE_MIN ? [nothingNear(unknownWords)] : [];
+  const notes = confidence < RECALL_CONFIDENCE_MIN ? [nothingNear(unknownWords)] : [];
   if (phrasesMissing) notes.push(NOT_LITERAL);
   if (corrections.length > 0) {
     const meant = corrections.map((correction) => correction.meant).join(", ");
@@ -23,7 +23,7 @@ export function noteOnHits(hits: readonly RecallHit[]): string | undefined {
 
 /** Returns all hits or, if nothing is near, as many as are enough to see it. */
 export function worthShowing<Hit extends RecallHit>(hits: readonly Hit[]): readonly Hit[] {
-  return (hits[0]?.confidence ?? 1) < CONFIDENCE_MIN ? hits.slice(0, DOUBTED_MAX) : hits;
+  return (hits[0]?.confidence ?? 1) < RECALL_CONFIDENCE_MIN ? hits.slice(0, RECALL_DOUBTED_MAX) : hits;
 }
 
 function nothingNear(unknownWords: readonly string[]): string {

@@ -9,6 +9,8 @@ import { type Decision, type OpenEnd, openEnds, toldBy, type WorkLine, workIn } 
 /** The newest messages with words that are read, besides the first ones, which say what the session is for. */
 const SAID_MAX = 800;
 const FIRST_MAX = 16;
+/** The first and the last messages of the newest turn that are read. */
+const TURN_ENDS_MAX = 50;
 /** The most decisions, open ends and files. */
 const LINES_MAX = 4;
 /** The name of a message after its sentences takes about so many columns. */
@@ -34,7 +36,10 @@ export function storyOf(
   const { id, project } = session;
   const newest = session.messages({ last: 1 })[0];
   const turnSeq = Math.max(0, newest?.turnSeq ?? 0);
-  const turn = session.messages({ seqFrom: turnSeq });
+  const turn = [
+    ...session.messages({ seqFrom: turnSeq, limit: TURN_ENDS_MAX }),
+    ...session.messages({ last: TURN_ENDS_MAX }).filter(({ seq }) => seq >= turnSeq + TURN_ENDS_MAX),
+  ];
   const said = reader.said(id, SAID_MAX);
   const first = reader.said(id, FIRST_MAX, Math.min(FIRST_MAX, said[0]?.seq ?? 0));
   const all = [...first, ...said];
@@ -47,7 +52,7 @@ export function storyOf(
     room.columns,
     { of: ({ text }) => room.of(text) + 1, first: () => SOURCE_COLUMNS },
   );
-  const { decided, files } = workIn(before, project);
+  const { decided, files } = workIn(all, project);
   const isSaid = ({ parts }: Message): boolean =>
     parts.some((part) => part.type === "text" && part.injected !== true && /\S/.test(part.text));
   const ends = [

@@ -23,5 +23,6 @@ export function timeAsked(question: string, nowMs: number): TimeRange | undefine
   if (words?.some((word) => WORK.test(word)) !== true) return undefined;
   if (!words.every((word) => WORK.test(word) || AROUND.test(word))) return undefined;
   const { fromMs, toMs } = ranges[0]!;
+  if (fromMs > nowMs) return undefined; // what is still to come
   return { fromMs, toMs: SINCE.test(question) ? nowMs : Math.min(toMs, nowMs) };
 }

@@ -4,7 +4,10 @@ import { entries, items } from "../sql/schema.ts";
 import { columns } from "../sql/statement.ts";
 import { decodeValue, type StoredValue } from "../sql/stored-value.ts";
 
-/** A text is found if this many of its bytes are. A shorter one, or one that is little longer, must be there as a whole. */
+/**
+ * A text is looked for in pieces of this many bytes. A shorter one, or one that is little longer, must be there as a whole. Of a long one,
+ * every `PIECE_BYTES` a piece is known for each alignment, so that some 67 bytes of it are found.
+ */
 const PIECE_BYTES = 32;
 
 /** A shorter text is not looked for: everybody says "continue". */
@@ -16,6 +19,11 @@ const STRIDE_BYTES = 4;
 
 /** How many windows in a row lie in a piece, and all but the first bytes of it. */
 const PIECE_WINDOWS = (PIECE_BYTES - WINDOW_BYTES) / STRIDE_BYTES + 1;
+
+/** Of more text than this, in bytes, fewer pieces are known, so that a set of them never becomes too large. */
+const FINE_BYTES = 1 << 24;
+/** The windows of short texts that are counted. */
+const COUNTED_MAX = 1 << 22;
 
 /** From this length on, some piece of a text begins at a multiple of `STRIDE_BYTES`, wherever the text is. */
 const LONG_BYTES_MIN = PIECE_BYTES + STRIDE_BYTES - 1;
@@ -30,20 +38,21 @@ const CHUNK_BYTES = 1 << 20;
  * and one bit is looked up.
  */
 export class TextPieces {
-  readonly #texts: Buffer[] = [];
+  /** Keyed by the bytes as Latin-1: many texts, such as the names of tools, are said again and again. */
+  readonly #texts = new Map<string, Buffer>();
   #index: PieceIndex | undefined;
 
   /** Adds a text as JSON writes it, because the store keeps messages as JSON. */
   add(text: string): void {
     const bytes = Buffer.from(JSON.stringify(text).slice(1, -1));
     if (bytes.length < TEXT_BYTES_MIN) return;
-    this.#texts.push(bytes);
+    this.#texts.set(bytes.toString("latin1"), bytes);
     this.#index = undefined;
   }
 
-  /** Returns true if the bytes hold some 32 bytes of a text, or all of a shorter one. */
+  /** Returns true if the bytes hold some 67 bytes of a text, or all of a shorter one. */
   areIn(bytes: Uint8Array): boolean {
-    this.#index ??= new PieceIndex(this.#texts);
+    this.#index ??= new PieceIndex([...this.#texts.values()]);
     return this.#index.areIn(bytes);
   }
 }
@@ -52,29 +61,42 @@ class PieceIndex {
   readonly #windows: Filter;
   readonly #pieces = new Set<number>();
   readonly #shortWindows: Filter;
-  /** Keyed by the hash of a window: the short texts that hold it, and where. */
+  /** Keyed by the hash of a window: the short texts of which it is the rarest at one alignment, and where it is in them. */
   readonly #shorts = new Map<number, { text: Buffer; at: number }[]>();
 
   constructor(texts: readonly Buffer[]) {
-    const isLong = (text: Buffer): boolean => text.length >= LONG_BYTES_MIN;
     const lengthOf = (some: readonly Buffer[]): number => some.reduce((sum, { length }) => sum + length, 0);
+    const shorts = texts.filter((text) => text.length < LONG_BYTES_MIN);
     this.#windows = new Filter(lengthOf(texts));
-    this.#shortWindows = new Filter(lengthOf(texts.filter((text) => !isLong(text))));
+    this.#shortWindows = new Filter(STRIDE_BYTES * shorts.length);
+    const counts = new Map<number, number>();
+    const coarseness = Math.ceil(lengthOf(texts) / FINE_BYTES);
     for (const text of texts) {
-      for (let shift = 0; shift < STRIDE_BYTES; shift++) {
-        const words = wordsOf(Uint8Array.from(text.subarray(shift)));
+      const isLong = text.length >= LONG_BYTES_MIN;
+      // A fragment of a text that is hardly longer than a piece has perhaps only one of them.
+      const step = coarseness * (text.length < 2 * LONG_BYTES_MIN ? 1 : PIECE_BYTES / STRIDE_BYTES);
+      for (const { words } of alignmentsOf(text)) {
         for (let word = 0; word < words.length - 1; word++) {
           const hash = windowAt(words, word);
           this.#windows.add(hash);
-          if (isLong(text)) {
-            if (word + PIECE_WINDOWS < words.length) this.#pieces.add(pieceAt(words, word));
-          } else {
-            this.#shortWindows.add(hash);
-            const places = this.#shorts.get(hash) ?? [];
-            this.#shorts.set(hash, places);
-            places.push({ text, at: shift + word * STRIDE_BYTES });
-          }
+          if (!isLong && (counts.size < COUNTED_MAX || counts.has(hash))) counts.set(hash, (counts.get(hash) ?? 0) + 1);
+          if (isLong && word % step === 0 && word + PIECE_WINDOWS < words.length)
+            this.#pieces.add(pieceAt(words, word));
         }
+      }
+    }
+    // Texts that begin alike, such as ids, are told apart by what is rare in them.
+    for (const text of shorts) {
+      for (const { words, shift } of alignmentsOf(text)) {
+        let rarest = 0;
+        const countAt = (word: number): number => counts.get(windowAt(words, word)) ?? 0;
+        for (let word = 1; word < words.length - 1; word++) if (countAt(word) < countAt(rarest)) rarest = word;
+        if (words.length < 2) continue;
+        const hash = windowAt(words, rarest);
+        this.#shortWindows.add(hash);
+        const places = this.#shorts.get(hash) ?? [];
+        this.#shorts.set(hash, places);
+        places.push({ text, at: shift + rarest * STRIDE_BYTES });
       }
     }
   }
@@ -134,6 +156,13 @@ class Filter {
     }
     return -1;
   }
+}
+
+/** Returns the numbers of four bytes in a text for each alignment. */
+function alignmentsOf(text: Buffer): { words: Int32Array; shift: number }[] {
+  return Array.from({ length: STRIDE_BYTES }, (_, shift) => {
+    return { words: wordsOf(Uint8Array.from(text.subarray(shift))), shift };
+  });
 }
 
 /** Returns the aligned numbers of four bytes in some bytes. */

@@ -55,13 +55,13 @@ describe("findSession", () => {
     expect(() => findSession(store, typed)).toThrow(expect.objectContaining({ code: "SESSION_NOT_FOUND", hint }));
   });
 
-  test("without an id, the last session of the project in this folder is meant, or else the last one", () => {
+  test("without an id, the last session of the project in this folder is meant", () => {
     const begun = openStore(":memory:", { clock: tickingClock() });
-    expect(lastHere(begun)).toBe("@last");
+    expect(lastHere(begun)).toBeUndefined();
     const said = (id: string, project: string) =>
       begun.session(id, { project }).append({ role: "user", content: "Hello." });
     said("other", "/srv/other");
-    expect(lastHere(begun)).toBe("@last");
+    expect(lastHere(begun)).toBeUndefined();
     said("here", projectAt(process.cwd())!);
     said("newer", "/srv/other");
     expect(lastHere(begun)).toBe("here");

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { RECALL_CONFIDENCE_MIN } from "../../../src/core/options.ts";
 import type { RecallHit, Store } from "../../../src/index.ts";
-import { CONFIDENCE_MIN } from "../../../src/recall/confidence.ts";
 import { noteOnHits } from "../../../src/session/aids/recall-notes.ts";
 import { letterEmbedder } from "../../support/other-embedders.ts";
 import { assistant, user } from "../../support/said.ts";
@@ -24,7 +24,7 @@ describe("that nothing is near", () => {
   test("is said first, with the words that no message has", async () => {
     const hits = await hitsOf("how do we publish to homebrew with a formula");
     expect(hits[0]).toMatchObject({ unknownWords: ["homebrew", "formula"] });
-    expect(hits[0]!.confidence).toBeLessThan(CONFIDENCE_MIN);
+    expect(hits[0]!.confidence).toBeLessThan(RECALL_CONFIDENCE_MIN);
     expect(noteOnHits(hits)).toBe(
       'No message has "homebrew" or "formula", so these are probably about something else.',
     );
@@ -44,7 +44,7 @@ describe("that nothing is near", () => {
   test("is not said of a question with a word that nobody has used, if a message has the others", async () => {
     const hits = await hitsOf("which licence notice must whoever distributes a copy of the maps add, precisely");
     expect(hits[0]).toMatchObject({ unknownWords: ["precisely"] });
-    expect(hits[0]!.confidence).toBeGreaterThanOrEqual(CONFIDENCE_MIN);
+    expect(hits[0]!.confidence).toBeGreaterThanOrEqual(RECALL_CONFIDENCE_MIN);
     expect(noteOnHits(hits)).toBeUndefined();
   });
 
@@ -55,7 +55,7 @@ describe("that nothing is near", () => {
     const query = "publish the harbor maps under the licence and its notice";
     const together = (await hitsOf(query))[0]!.confidence!;
     expect(together).toBeGreaterThan((await hitsOf(query, alone))[0]!.confidence!);
-    expect(together).toBeGreaterThanOrEqual(CONFIDENCE_MIN);
+    expect(together).toBeGreaterThanOrEqual(RECALL_CONFIDENCE_MIN);
   });
 
   test("gives three hits, and more only if they are asked for", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { RECALL_CONFIDENCE_MIN } from "../../../src/core/options.ts";
 import type { MessageInput, RecallHit } from "../../../src/index.ts";
-import { CONFIDENCE_MIN } from "../../../src/recall/confidence.ts";
 import { runs } from "../../support/acts.ts";
 import { assistant, user } from "../../support/said.ts";
 import { temporaryStore } from "../../support/temporary-store.ts";
@@ -95,7 +95,7 @@ describe("work with tools", () => {
     const [byName, byPieces] = [await asked("GitHub", sessions), await asked("git hub", sessions)];
     expect(byName[0]!.text).toContain("GitHub");
     expect(byPieces[0]!.text).toContain("GitHub");
-    expect(byName[0]!.confidence).toBeGreaterThan(CONFIDENCE_MIN);
+    expect(byName[0]!.confidence).toBeGreaterThan(RECALL_CONFIDENCE_MIN);
   });
 
   test("does not prefer a notice in the user's name", async () => {

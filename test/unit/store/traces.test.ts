@@ -29,6 +29,26 @@ test("32 bytes of a long text are enough, and a text of fewer than 12 is not loo
   expect(pieces.areIn(Buffer.from("please continue"))).toBe(false);
 });
 
+test("many texts that begin alike are looked for in a moment, and each is found", () => {
+  const pieces = new TextPieces();
+  const idOf = (number: number): string => `toolu_01${number.toString(36).padStart(12, "0")}Xy`;
+  for (let number = 0; number < 40_000; number++) for (let time = 0; time < 3; time++) pieces.add(idOf(number));
+  const others = Array.from({ length: 40_000 }, (_, number) => idOf(1_000_000 + number)).join('","');
+  const from = performance.now();
+  expect(pieces.areIn(Buffer.from(others))).toBe(false);
+  expect(performance.now() - from).toBeLessThan(5_000);
+  for (const number of [0, 17, 39_999]) expect(pieces.areIn(Buffer.from(`${others} ${idOf(number)}`))).toBe(true);
+});
+
+test("of 20 MB of texts, fragments of a few hundred bytes are found", () => {
+  const pieces = new TextPieces();
+  const textOf = (seed: number): string =>
+    Array.from({ length: 100_000 }, (_, at) => Math.imul(seed * 100_003 + at, 0x9e3779b1).toString(36)).join(" ");
+  for (let seed = 1; seed <= 24; seed++) pieces.add(textOf(seed));
+  expect(pieces.areIn(Buffer.from(textOf(12).slice(5_001, 5_701)))).toBe(true);
+  expect(pieces.areIn(Buffer.from(textOf(121).slice(5_001, 5_701)))).toBe(false);
+});
+
 test("a file is searched to its end, also where two reads meet", () => {
   const pieces = new TextPieces();
   pieces.add("the word is marzipan-71");
