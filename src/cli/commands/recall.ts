@@ -107,7 +107,9 @@ export const recallCommand: Command<RecallFlags> = {
     if (time !== undefined) {
       const { project } = options;
       const times = { since: time.fromMs, until: time.toMs };
-      return recapOutput(store, { ...times, ...(project !== undefined && { project }) }, terminal);
+      const [since, until] = [time.fromMs, time.toMs].map((ms) => formatTime(ms).split(" ")[0]);
+      const again = `coppice recap --since ${since} --until ${until} ${project === undefined ? "" : `--project ${oneLine(project)} `}`;
+      return recapOutput(store, { ...times, ...(project !== undefined && { project }) }, terminal, again);
     }
     const wanted = {
       ...sameNames,

@@ -75,10 +75,12 @@ export const recapCommand: Command<RecapFlags> = {
   },
 };
 
+/** @param again  The beginning of the command that shows more, if it is not the one that was typed. */
 export function recapOutput(
   store: Store,
   { since, until, project, limit, lines: linesMax }: RecapFlags,
   terminal: Terminal,
+  again = "",
 ): Output {
   const unreadable: Unreadable[] = [];
   const recap = store.recap({
@@ -91,13 +93,13 @@ export function recapOutput(
   });
   const failure = unreadableFailure("STORE_CORRUPT", unreadable, LEFT_OUT_HINT);
   const isFolded = terminal.width !== undefined && (limit ?? linesMax) === undefined;
-  return { value: recap, lines: recapLines(recap, until, isFolded, store, terminal), failure };
+  return { value: recap, lines: recapLines(recap, until, { isFolded, again }, store, terminal), failure };
 }
 
 function* recapLines(
   recap: Recap,
   untilMs: number | undefined,
-  isFolded: boolean,
+  { isFolded, again }: { isFolded: boolean; again: string },
   store: Store,
   terminal: Terminal,
 ): Generator<string> {
@@ -129,8 +131,7 @@ function* recapLines(
   yield "";
   const topicsLeft = topicCount - shown.length;
   const linesLeft = blocks.reduce((sum, { pieces, count }) => sum + pieces.length - count, 0);
-  const day = formatTime(sinceMs).split(" ")[0];
-  const how = `coppice recap --since ${day} --limit ${topicCount} shows them`;
+  const how = `show them with ${again}--limit ${topicCount}`;
   if (topicsLeft > 0) yield `… ${formatCount(topicsLeft, "more topic")}; ${how}`;
   else if (linesLeft > 0) yield `… ${formatCount(linesLeft, "more line")}; ${how}`;
 }
