@@ -113,9 +113,11 @@ export class Pusher {
       if (!this.#isHere(sessionId)) return { outcome: "unchanged", messageCount: sent };
       const { sessionNo, isStale } = this.#notes(sessionId);
       const isBegun = (sessionNo !== undefined && !isStale) || (await this.#begin(sessionId, project));
-      const place = isBegun ? placeSent(this.#repositories, sessionId) : undefined;
-      const step =
-        place === undefined ? "other" : await this.#sendFrom(sessionId, project, place, this.#notes(sessionId));
+      // At once, because another process may push it, too: events after one place at the length of another would be there twice.
+      const { place, notes } = this.#repositories.database.read(() => {
+        return { place: placeSent(this.#repositories, sessionId), notes: this.#notes(sessionId) };
+      });
+      const step = !isBegun || place === undefined ? "other" : await this.#sendFrom(sessionId, project, place, notes);
       if (typeof step === "object") {
         sent += step.messageCount;
         if (step.isLast) outcome = step.hasChanged || sent > 0 ? "pushed" : "unchanged";

@@ -12,7 +12,7 @@ const folder = new CliFolder();
 const dist = join(inject("packageFolder"), "dist");
 /** The built files with code of the hub. */
 const hubFiles = readdirSync(dist).filter(
-  (name) => name.endsWith(".js") && readFileSync(join(dist, name), "utf8").includes("coppice.places"),
+  (name) => name.endsWith(".js") && readFileSync(join(dist, name), "utf8").includes("pg_catalog.pg_namespace"),
 );
 
 /** Notes the URL of each module that a process loads, one in a line. */
