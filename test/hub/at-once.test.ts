@@ -3,6 +3,8 @@ import { HubConnection } from "../../src/hub/connection.ts";
 import { follow, type Hub } from "../../src/hub/index.ts";
 import { Pusher } from "../../src/hub/push.ts";
 import type { Store } from "../../src/index.ts";
+import { internalsOf } from "../../src/session/opened-store.ts";
+import { hubNotesOf, noteOnHub } from "../../src/store/index.ts";
 import { hubWithStores, openedHub, readyDatabase, run, saidIn, talkOf, test } from "../support/hub.ts";
 import { openedStore, temporaryPath, temporaryStore } from "../support/temporary-store.ts";
 
@@ -151,4 +153,39 @@ test("a session that another process sends again while a push goes on is not los
   expect(await first.push(one, { ...WEB, forgotten: "forget" })).toMatchObject({ gone: [], kept: [] });
   expect(one.resume("s").messages()).toHaveLength(3);
   expect(await first.push(one, WEB)).toMatchObject({ kept: [], messageCount: 0 });
+});
+
+test("a push that another process overtakes at any moment sends nothing twice", async () => {
+  const { hub, home } = await hubWithStores();
+  const session = home.session("one", { project: "web" });
+  session.append(talkOf(4));
+  await hub.push(home, WEB);
+  const { repositories } = internalsOf(home);
+  const { database } = repositories;
+  const notes = () => hubNotesOf(repositories, "one");
+  const note = (changes: ReturnType<typeof notes>): void =>
+    database.write("test", () => noteOnHub(repositories, "one", changes));
+  let wasOvertaken = true;
+  for (let moment = 1; wasOvertaken; moment++) {
+    session.append(talkOf(2, `round ${moment}`));
+    const before = notes();
+    await hub.push(home, WEB); // the other process, which notes what it has sent a moment later
+    const after = notes();
+    note(before);
+    let readCount = 0;
+    const read = database.read;
+    const reading = vi.spyOn(database, "read").mockImplementation((query) => {
+      const isOuter = !database.client.inTransaction;
+      const found = read.call(database, query);
+      if (isOuter && ++readCount === moment) note(after);
+      return found;
+    });
+    await hub.push(home, WEB);
+    reading.mockRestore();
+    wasOvertaken = readCount >= moment;
+    expect(await hub.sessions()).toMatchObject([{ messageCount: 4 + 2 * moment }]);
+  }
+  const reader = temporaryStore();
+  await hub.pull(reader, "one");
+  expect(saidIn(reader, "one")).toEqual(saidIn(home, "one"));
 });
