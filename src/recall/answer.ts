@@ -34,7 +34,10 @@ export function hitsOf(
   { ranking: found, weights, phrasesMissing, corrections, unknownWords, confidence }: Ranking,
   { limit: limitGiven, neighbors, tokensMax, by, explain, tokenCounter, scores, superseded }: HitOptions,
 ): RecallHit[] {
-  const placed = scores === undefined ? found : byRerank(found, scores);
+  // A reranker judges by more than words, and superseded messages are not judged at all.
+  const isDoubted = confidence !== undefined && confidence < RECALL_CONFIDENCE_MIN && !scores && !superseded;
+  const judged = isDoubted && limitGiven === undefined ? withoutTools([...found]) : found;
+  const placed = scores === undefined ? judged : byRerank(judged, scores);
   const onPath = by === "session" ? bestOfSessions(placed) : placed;
   const both = superseded ? alternating(onPath, superseded) : onPath;
   const ranking = superseded && by === "session" ? bestOfSessions(both) : both;
@@ -42,8 +45,6 @@ export function hitsOf(
   const marked = superseded ? new Map([...query.words.map(({ stem }) => [stem, 1] as const), ...weights]) : weights;
   const reader = new HitReader(source, marked, neighbors);
   const isFilling = tokensMax !== undefined && by === "message" && limitGiven === undefined;
-  // A reranker judges by more than words, and superseded messages are not judged at all.
-  const isDoubted = confidence !== undefined && confidence < RECALL_CONFIDENCE_MIN && !scores && !superseded;
   const limit = limitGiven ?? (isDoubted ? RECALL_DOUBTED_MAX : isFilling ? RECALL_FILLED_MAX : RECALL_LIMIT_DEFAULT);
   const room = tokensMax === undefined ? undefined : new TokenRoom(tokensMax, tokenCounter);
   let count = 0;
@@ -87,6 +88,15 @@ export function hitsOf(
     ...(tokensMax !== undefined && limitGiven === undefined && areMore && { more: true as const }),
   };
   return hits.map((hit) => ({ ...hit, ...facts }));
+}
+
+/**
+ * Leaves out calls and what tools printed, if somebody has said a word of the query. Code that has a word of a question about something
+ * else only looks like an answer.
+ */
+function withoutTools(ranking: readonly Placed[]): readonly Placed[] {
+  const said = ranking.filter(({ candidate }) => candidate.speaker !== "tool");
+  return said.some(({ candidate }) => candidate.wordScores.some((score) => score > 0)) ? said : ranking;
 }
 
 /** Cuts hits for which there is room as excerpts. The rest of the room is for whole texts, best first, and then for neighbors. */

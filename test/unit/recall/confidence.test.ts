@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { RECALL_CONFIDENCE_MIN } from "../../../src/core/options.ts";
 import type { RecallHit, Store } from "../../../src/index.ts";
 import { noteOnHits } from "../../../src/session/aids/recall-notes.ts";
+import { runs } from "../../support/acts.ts";
 import { letterEmbedder } from "../../support/other-embedders.ts";
 import { assistant, user } from "../../support/said.ts";
 import { temporaryStore } from "../../support/temporary-store.ts";
@@ -70,6 +71,21 @@ describe("that nothing is near", () => {
     expect(await store.recall(query, { by: "session" })).toHaveLength(3);
     expect(await store.recall(query, { limit: 5 })).toHaveLength(5);
     expect(await hitsOf("lantern on the list", store)).toHaveLength(5);
+  });
+
+  test("does not show what tools printed, unless nobody has said a word of it or a limit is given", async () => {
+    const printed = runs("cat formula.rb", "const formula = 1;");
+    const query = "homebrew bottle tap, release pipeline, cellar checksum: the formula of the page";
+    const store = licenses();
+    store.session("printed").append(printed);
+    const shown = await hitsOf(query, store);
+    expect(shown.length).toBeGreaterThan(0);
+    expect(shown.map(({ sessionId }) => sessionId)).not.toContain("printed");
+    expect((await store.recall(query, { limit: 5 })).map(({ sessionId }) => sessionId)).toContain("printed");
+    const alone = temporaryStore();
+    alone.session("said").append(user("Be brief."));
+    alone.session("printed").append(printed);
+    expect((await hitsOf(query, alone))[0]).toMatchObject({ sessionId: "printed" });
   });
 
   test("is not judged by words if a semantic embedder has found the hits, or if they have a phrase", async () => {
