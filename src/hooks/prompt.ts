@@ -89,7 +89,7 @@ function nearSections(
     const session = reader.session(id);
     const whole = session && titleOf(titleOfSession(session.title, reader.opening(id)));
     const title = whole && beginningThatFits(whole, whole.length, (text) => countOf(text) <= TITLE_TOKENS_MAX);
-    // What a session said last about a matter is what came out, and what was said tells more than what a tool printed.
+    // The last message about a matter has its outcome, and words tell more than the output of a tool.
     own.sort((left, right) => Number(left.role === "tool") - Number(right.role === "tool") || right.seq - left.seq);
     const on = new Date(Math.max(...own.map(({ createdAtMs }) => createdAtMs))).toISOString().slice(0, DAY_CHARS);
     return {

@@ -5,7 +5,7 @@ import { codeOf, type HubConnection } from "./connection.ts";
 import { fillWords, wordsTable } from "./everywhere.ts";
 import { type Roles, rolesOf, schemaOf, tablesOf } from "./tables.ts";
 
-/** Of administrators at once, one makes the tables. The number is any that others do not use. */
+/** The key of the lock that lets only one administrator make the tables. It can be any number that others do not use. */
 const LOCK = "SELECT pg_advisory_xact_lock(7263814905)";
 
 /** What `initHub` has made. */

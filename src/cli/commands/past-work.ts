@@ -182,7 +182,7 @@ export const howCommand: Command<Flags> = {
   },
 };
 
-/** Those of the project in this folder are not cut by those of others. */
+/** Returns the ways of the project in this folder, and then those of others, as far as the limit leaves room. */
 function waysHereFirst(store: Store, command: string, asked: ReturnType<typeof scoped>): CommandWay[] {
   const all = store.work.ways(command, asked);
   const here = projectHere(store);

@@ -22,7 +22,7 @@ type RenderResult = ReturnType<Session["render"]>;
 type Pressure = ReturnType<Session["pressure"]>;
 type ResumeFlags = NonNullable<Parameters<Session["render"]>[0]> & { to?: StartedAgent; raw?: true };
 
-/** What is told may fill so many rows, and each message of the newest turn so many. With the rest, that is two screens at most. */
+/** The most rows for what is told, and for each message of the newest turn. The whole page then fits on two screens. */
 const TOLD_ROWS = 24;
 const MESSAGE_ROWS = 14;
 

@@ -79,7 +79,7 @@ function fileRows(files: SubjectDetails["files"]): Row[] {
 
 function openRows(open: SubjectDetails["open"]): Row[] {
   return open.map(({ kind, text, messageId, by }) => {
-    // What the user asked is no task of a list.
+    // A request of the user is not an item of a task list, so it is not shown as one.
     const name = kind === "task" && by === "user" ? "asked" : kind;
     return { text: `${name}: ${text}`, source: messageHandle(messageId) };
   });
