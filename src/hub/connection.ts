@@ -24,6 +24,10 @@ const IDLE_MS_MAX = 10_000;
 const BACKOFF = { delayMsMin: 100, delayMsMax: 5_000 };
 /** A restart of the server takes a few seconds; the delays add up to fifteen. */
 const ATTEMPTS_MAX = 9;
+/** A server that has never answered is more likely absent than restarting, and somebody waits for the command to say so. */
+const FIRST_ATTEMPTS_MAX = 3;
+/** Nobody listens there, or there is no way there. */
+const NOBODY_THERE = /^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ENOTFOUND)$/;
 /** After this time of failures, a server that hangs is not asked again. Others may hold a lock as long. */
 const RETRY_MS_MAX = 60_000;
 
@@ -122,7 +126,9 @@ export class HubConnection {
         );
       } catch (error) {
         failingFromMs ??= performance.now();
-        const isLast = failureCount === ATTEMPTS_MAX || performance.now() - failingFromMs >= RETRY_MS_MAX;
+        const isAbsent = this.#schema === undefined && NOBODY_THERE.test(codeOf(error));
+        const attemptsMax = isAbsent ? FIRST_ATTEMPTS_MAX : ATTEMPTS_MAX;
+        const isLast = failureCount >= attemptsMax || performance.now() - failingFromMs >= RETRY_MS_MAX;
         if (isLast || !isTransient(error)) throw hubErrorOf(error, this.name);
         await wait(backoffMs(failureCount, BACKOFF) * (0.5 + Math.random()), undefined, { signal });
       }

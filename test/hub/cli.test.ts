@@ -114,6 +114,16 @@ test("naming a hub says at once what a push would meet, and names it all the sam
   expect(await saidOf(ready, "--team", "test")).toBe("");
 });
 
+test("who is offline hears within seconds that the hub does not answer", async () => {
+  const path = temporaryPath();
+  addRemote(openedStore(path), { url: "postgres://127.0.0.1:1/none", projects: ["web"], team: null });
+  const from = performance.now();
+  const { status, text } = await ran(path, "hub", "sync");
+  expect(text).toMatch(/does not answer: ECONNREFUSED/);
+  expect(status).toBe(1);
+  expect(performance.now() - from).toBeLessThan(4_000); // the tries of a lost connection last for ten to twenty
+});
+
 test("what an agent goes on with after another store took its session goes to the hub as a session of its own", async () => {
   const url = await readyDatabase();
   const [path, transcript] = [temporaryPath(), temporaryPath()];
