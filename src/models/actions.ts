@@ -89,8 +89,9 @@ const TRIVIAL = new Set(
 /** A program that repeats the command before its output. */
 const ECHOED = /^(?:\[[^\]]*\] )?(?:\$|>|\+) \S/;
 const CD_FAILED = /\bcd:/;
-const REFUSED =
-  /^(?:\[?Request interrupted by user|The user doesn['’]t want to (?:proceed|take this action)|(?:The )?(?:tool )?(?:call|use|command|operation|request) (?:was )?(?:rejected|denied|cancell?ed|aborted) by (?:the )?user|User (?:rejected|denied|cancell?ed)|\[?(?:Operation )?(?:cancell?ed|aborted)\b)/i;
+/** What an agent's program writes for a call that it did not make. */
+const NOT_MADE =
+  /^(?:<tool_use_error>)?(?:Sibling tool call errored|Cancelled: parallel tool call|Permission for this tool use was denied|\[?Request interrupted by user|The user doesn['’]t want to (?:proceed|take this action)|(?:The )?(?:tool )?(?:call|use|command|operation|request) (?:was )?(?:rejected|denied|cancell?ed|aborted) by (?:the )?user|User (?:rejected|denied|cancell?ed)|\[?(?:Operation )?(?:cancell?ed|aborted)\b)/i;
 /** A line that tells an exit status and nothing else, such as `Process exited with code 1`. */
 const STATUS =
   /^\W*(?:\w[\w:]* ){0,4}(?:exit(?:ed with)?[ _]?(?:code|status)|exited with)(?: was| of)?[:=]? *(-?\d+)\W*$/i;
@@ -430,15 +431,10 @@ function patchIn(fields: Fields): string | undefined {
   return Object.values(fields).find((text): text is string => typeof text === "string" && PATCH.test(text));
 }
 
-/** Returns true for the result of a call that the user did not allow. */
-export function isRefusal(text: string): boolean {
-  return REFUSED.test(text.slice(0, STATUS_CHARS));
-}
-
 function outcomeOf(result: ActionResult | undefined, kind: ActionKind): ActionOutcome {
   if (result === undefined) return "unknown";
   const text = result.text.trimStart();
-  if (isRefusal(text)) return "unknown";
+  if (NOT_MADE.test(text.slice(0, STATUS_CHARS))) return "unknown";
   if (result.isError === true || text.startsWith("<tool_use_error>")) return "failed";
   return kind === "run" && Number(statusOf(result) ?? 0) !== 0 ? "failed" : "ok";
 }
