@@ -16,6 +16,7 @@ import type {
   VerifyReport,
 } from "../index.ts";
 import type { AnswerSession } from "../session/aids/answer.ts";
+import type { NearTheme } from "../session/aids/near-themes.ts";
 import type { WorkItem, WorkQuestion } from "../session/aids/work-items.ts";
 
 export type { SessionOverview };
@@ -31,6 +32,7 @@ export interface GetRoutes {
   "/api/days": { request: DaysRequest; answer: DaysAnswer };
   "/api/news": { request: NewsRequest; answer: NewsAnswer };
   "/api/search": { request: SearchRequest; answer: SearchAnswer };
+  "/api/themes": { request: ThemesRequest; answer: ThemesAnswer };
   "/api/session": { request: { session: string }; answer: SessionAnswer };
   "/api/outline": { request: OutlineRequest; answer: OutlineAnswer };
   "/api/messages": { request: MessagesRequest; answer: MessagesAnswer };
@@ -180,6 +182,21 @@ export interface SearchAnswer {
 /** Hits of one session, as everybody is shown them. */
 export interface SearchSession extends Omit<AnswerSession, "hits"> {
   hits: SearchHit[];
+}
+
+/** Themes about a text, or of other sessions near a root. */
+export interface ThemesRequest {
+  q?: string;
+  /** The id of the root of a theme or cluster. */
+  root?: number;
+  project?: string;
+  /** 1 to 100, by default 10. */
+  limit?: number;
+}
+
+export interface ThemesAnswer {
+  themes: NearTheme[];
+  tookMs: number;
 }
 
 /** What agents did: with a file, with an error, with a command, or which errors keep coming back. */

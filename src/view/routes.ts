@@ -25,7 +25,7 @@ import { forestAnswer, logAnswer, whyAnswer } from "./forest.ts";
 import { healthAnswer } from "./health.ts";
 import { membersOf, messagesPage, outlineOf } from "./messages.ts";
 import { queryOf, wholeText, yesText } from "./request.ts";
-import { searchAnswer } from "./search.ts";
+import { searchAnswer, themesAnswer } from "./search.ts";
 import { newsOf, SessionList, sessionPage } from "./sessions.ts";
 import { sql } from "./sql.ts";
 import type { ViewStore } from "./view-store.ts";
@@ -106,6 +106,15 @@ export class Routes {
       },
       ({ explain, ...request }) =>
         this.view.read((store) => searchAnswer(store, { ...request, explain: explain ? 1 : 0 })),
+    ),
+    "/api/themes": withQuery(
+      {
+        q: z.optional(text()),
+        root: z.optional(wholeText(1)),
+        project: z.optional(text()),
+        limit: z.optional(wholeText(1, 100)),
+      },
+      (request) => this.view.read((store) => themesAnswer(store, request)),
     ),
     "/api/session": this.#withStore({ session: text() }, (store, { session }) => sessionPage(store, session)),
     "/api/outline": this.#withStore(

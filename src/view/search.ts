@@ -1,8 +1,9 @@
 import { spansOf } from "../core/inline-markdown.ts";
 import type { RecallOptions, Store } from "../index.ts";
 import { type AnswerHit, answerOf } from "../session/aids/answer.ts";
+import { themesAbout, themesNear } from "../session/aids/near-themes.ts";
 import { noteOnHits, worthShowing } from "../session/aids/recall-notes.ts";
-import type { SearchAnswer, SearchHit, SearchRequest } from "./api.ts";
+import type { SearchAnswer, SearchHit, SearchRequest, ThemesAnswer, ThemesRequest } from "./api.ts";
 import { Fragment, sql } from "./sql.ts";
 
 /** Searches while a person types. A remote embedder is not asked, because each key would wait for it and cost money. */
@@ -32,6 +33,18 @@ export async function searchAnswer(store: Store, request: SearchRequest): Promis
     tookMs: Math.round(10 * (performance.now() - fromMs)) / 10,
     sql: searchSql(request),
   };
+}
+
+/** Finds themes. As a person types, a remote embedder is not asked. */
+export async function themesAnswer(store: Store, { q = "", root, ...scope }: ThemesRequest): Promise<ThemesAnswer> {
+  const fromMs = performance.now();
+  const themes =
+    root !== undefined
+      ? themesNear(store, root, scope)
+      : q.trim() === ""
+        ? []
+        : await themesAbout(store, q, { ...scope, vectorMsMax: 0 });
+  return { themes, tookMs: Math.round(10 * (performance.now() - fromMs)) / 10 };
 }
 
 function shownHit({ hit, asked, question }: AnswerHit): SearchHit {

@@ -41,7 +41,7 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
     isArray: true,
     keys: "messageId sessionId seq role createdAtMs text score confidence snippet marks root neighbors copies",
   },
-  expand: { args: ["message:1"], keys: "root level members memberCount offset place" },
+  expand: { args: ["message:1"], keys: "root level members memberCount near offset place" },
   resume: {
     args: ["cli"],
     keys: "messages composed tokenCount stablePrefixTokens sources omitted recalled story pressure",

@@ -118,3 +118,20 @@ test("answers a question for the work of a time as recap does, and one about a t
   for (const words of others) expect((await folder.run(["recall", ...words])).stdout).not.toContain("since 2026");
   expect(await folder.json("recall", ...asked)).toEqual([]); // programs get an array of hits
 });
+
+test("by theme, prints what themes are about with their handles, and expand shows what is near", async () => {
+  const themes: { theme: string; sessionId: string }[] = await folder.json(
+    "recall",
+    "price of the lens",
+    "--by",
+    "theme",
+  );
+  expect(themes[0]).toMatchObject({ sessionId: "village-notes", theme: expect.stringMatching(/^theme:\d+@\d+$/) });
+  const { stdout } = await folder.run(["recall", "price of the lens", "--by", "theme"]);
+  expect(stdout).toContain(themes[0]!.theme);
+  const refused = await folder.run(["recall", "lens", "--by", "theme", "--role", "user"]);
+  expect([refused.exitCode, refused.stderr]).toEqual([2, expect.stringContaining("theme with role")]);
+  const harbor = themes.find(({ sessionId }) => sessionId === "harbor-log");
+  const { near } = await folder.json("expand", harbor?.theme ?? themes[0]!.theme, "--limit", "1");
+  for (const { sessionId } of near ?? []) expect(sessionId).not.toBe(harbor?.sessionId ?? "village-notes");
+});

@@ -18,7 +18,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   summaries: ["core", "forest", "store", "models"],
   context: ["core", "vector", "forest", "store", "models"],
   recall: ["core", "vector", "forest", "store", "models", "ann"],
-  session: ["core", "forest", "store", "models", "ann", "ingest", "summaries", "context", "recall"],
+  session: ["core", "vector", "forest", "store", "models", "ann", "ingest", "summaries", "context", "recall"],
   importers: ["core", "adapters"],
   imports: ["core", "importers", "session"],
   frameworks: ["core", "adapters", "importers", "recall", "session"],

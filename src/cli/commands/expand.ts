@@ -1,5 +1,7 @@
 import { Option } from "commander";
 import { StoreError } from "../../core/errors.ts";
+import { parseHandle } from "../../core/handle.ts";
+import type { NearTheme } from "../../session/aids/near-themes.ts";
 import { sessionIds } from "../../session/aids/session-ids.ts";
 import { sessionNames } from "../../session/aids/session-name.ts";
 import type { Store } from "../../session/store.ts";
@@ -8,13 +10,16 @@ import { Failure } from "../failure.ts";
 import { LIMIT_OPTION, moreLines, type PageOptions, wholeNumberOption } from "../options.ts";
 import { cutToWidth } from "../screen/display-width.ts";
 import { messageHandle, messageLines } from "../screen/message-lines.ts";
+import { idsShown } from "../screen/short-ids.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { formatCount, oneLine } from "../screen/text.ts";
+import { themeLines } from "../screen/theme-lines.ts";
 
 type Expansion = ReturnType<Store["expand"]>;
 
 const TITLE_WIDTH = 60;
 const MARK = "▶";
+const NEAR_MAX = 3;
 
 type ExpandFlags = Omit<PageOptions, "offset"> & {
   offset?: number;
@@ -25,7 +30,7 @@ export const expandCommand: Command<ExpandFlags> = {
   usage: "expand <target>",
   summary: "Print the original messages behind a subject, theme, cluster, span or step.",
   details:
-    "Messages are printed word for word, oldest first. With --json: {root, level, members, memberCount, offset}.",
+    "Messages are printed word for word, oldest first. With --json: {root, level, members, memberCount, offset, near}; `near` lists themes of other sessions near a theme or cluster.",
   argument: "a handle: message:12, cluster:123, theme:123@456, subject:77@460 or span:12@480",
   options: [
     new Option("--level <level>", "for a message: how much around it (default: its cluster)").choices([
@@ -47,9 +52,23 @@ export const expandCommand: Command<ExpandFlags> = {
       store,
       expansion.members.map(({ sessionId }) => sessionId),
     );
-    return { value: expansion, lines: expansionLines(expansion, target!, names, terminal) };
+    const near = await nearOf(store, expansion);
+    const lines = function* () {
+      yield* expansionLines(expansion, target!, names, terminal);
+      if (near.length === 0) return;
+      yield `${terminal.style("bold", "Near this")}, in other sessions`;
+      yield* themeLines(near, terminal, idsShown(store, terminal));
+    };
+    return { value: { ...expansion, near }, lines: lines() };
   },
 };
+
+/** Returns the themes of other sessions that are nearest to an expanded theme or cluster. */
+async function nearOf(store: Store, { root, level }: Expansion): Promise<NearTheme[]> {
+  if (root === null || (level !== "theme" && level !== "cluster")) return [];
+  const { themesNear } = await import("../../session/aids/near-themes.ts");
+  return themesNear(store, parseHandle(root).root, { limit: NEAR_MAX });
+}
 
 /** @throws {Failure} with the right command if the target is a session. */
 function expand(store: Store, target: string, options: ExpandFlags): Expansion {

@@ -11,7 +11,7 @@ import { answersFirst } from "../../session/aids/answers-first.ts";
 import { noteOnHits, nothingFound } from "../../session/aids/recall-notes.ts";
 import type { Store } from "../../session/store.ts";
 import { agentCommand } from "../agent-command.ts";
-import type { Command } from "../command.ts";
+import type { Command, Output } from "../command.ts";
 import { storedRemote, withHub } from "../hub-words.ts";
 import { repeatableOption, timeOption, timeRangeOption, wholeNumberOption } from "../options.ts";
 import { cutToWidth, displayWidth } from "../screen/display-width.ts";
@@ -19,6 +19,7 @@ import { messageHandle, speaker } from "../screen/message-lines.ts";
 import { idsShown } from "../screen/short-ids.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { formatCount, formatTime, oneLine } from "../screen/text.ts";
+import { themeLines } from "../screen/theme-lines.ts";
 import { wrapped } from "../screen/wrap.ts";
 import { findProject } from "../stores/find-project.ts";
 import { findSession, SESSION_MEANING } from "../stores/find-session.ts";
@@ -35,7 +36,7 @@ interface RecallFlags {
   since?: number;
   until?: number;
   near?: { fromMs: number; toMs: number };
-  by: "message" | "session";
+  by: "message" | "session" | "theme";
   tokensMax?: number;
   neighbors: number;
   superseded?: boolean;
@@ -66,7 +67,7 @@ export const recallCommand: Command<RecallFlags> = {
     "Any text is a query. Text in double quotes must occur in a hit letter by letter. If it occurs nowhere and the query " +
     "has other words, or if the query ends with a question mark, its words are searched separately. Hits of a session stand " +
     "together, best first. Each shows what answers, and the first one what the user had asked. A question for the work of a time as such, such as what did we do yesterday, is answered " +
-    "as recap does. With --json: an array of hits.",
+    "as recap does. With --json: an array of hits, or of themes.",
   argument: "a question, or the words to look for",
   options: [
     wholeNumberOption("limit", LIMIT_MEANING, 1, RECALL_LIMIT_MAX),
@@ -77,8 +78,8 @@ export const recallCommand: Command<RecallFlags> = {
     timeOption("since", "only messages from then on: 2026-11-01, yesterday, last week, 7d", "first"),
     timeOption("until", "only messages up to this day or time", "last"),
     timeRangeOption("near", "prefer messages near this day or time"),
-    new Option("--by <unit>", "rank messages, or sessions by their best message")
-      .choices(["message", "session"])
+    new Option("--by <unit>", "rank messages, sessions by their best message, or themes")
+      .choices(["message", "session", "theme"])
       .default("message"),
     wholeNumberOption("tokens-max", "most tokens of all hits and their neighbors together", 1),
     wholeNumberOption("neighbors", "with --json: messages before and after each hit", 0, RECALL_NEIGHBORS_MAX).default(
@@ -96,13 +97,15 @@ export const recallCommand: Command<RecallFlags> = {
     "'\"lock file\" deploy' --project web --since 2026-11-01",
     "session lock --role user --limit 3 --explain --json",
     "where did we fight with the flaky test --by session --near 2026-11-01",
+    "session lock --by theme --project web",
   ],
 
   async run({ args, options, loadStores, terminal, json }) {
     const store = (await loadStores()).openToRead();
     const { answerOf } = await import("../../session/aids/answer.ts");
-    const { session, role, part, since, until, superseded, everywhere, ...sameNames } = options;
+    const { session, role, part, since, until, superseded, everywhere, by, ...sameNames } = options;
     const query = args.join(" ");
+    if (by === "theme") return themesOutput(store, query, options, terminal);
     const time = json ? undefined : await workTime(query, options);
     if (time !== undefined) {
       const { project } = options;
@@ -113,6 +116,7 @@ export const recallCommand: Command<RecallFlags> = {
     }
     const wanted = {
       ...sameNames,
+      by,
       ...(role !== undefined && { roles: role }),
       ...(since !== undefined && { sinceMs: since }),
       ...(until !== undefined && { untilMs: until }),
@@ -134,6 +138,23 @@ export const recallCommand: Command<RecallFlags> = {
     return { value: hits, lines: recallLines(answerOf(hits, store), hits, query, store, terminal) };
   },
 };
+
+async function themesOutput(store: Store, query: string, options: RecallFlags, terminal: Terminal): Promise<Output> {
+  const { limit, project, by: _, neighbors: __, ...others } = options;
+  const { assertAllMessages, themesAbout } = await import("../../session/aids/near-themes.ts");
+  assertAllMessages(Object.keys(others));
+  const themes = await themesAbout(store, query, {
+    ...(limit !== undefined && { limit }),
+    ...(project !== undefined && { project: findProject(store, project) }),
+  });
+  const lines = function* () {
+    yield* themeLines(themes, terminal, idsShown(store, terminal));
+    const [best] = themes;
+    if (best === undefined) terminal.note(nothingFound(query));
+    else terminal.hint(`Next: coppice expand ${best.theme}, for its messages word for word`);
+  };
+  return { value: themes, lines: lines() };
+}
 
 /** Returns the time whose work a query asks for as such. With other options than the project, messages are wanted. */
 async function workTime(

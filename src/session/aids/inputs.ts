@@ -51,7 +51,9 @@ export const RECALL_INPUT = z.strictObject({
   since: z.exactOptional(text()).check(z.describe("From then on: 2026-11-01T14:30Z, yesterday, last week, 7d")),
   until: z.exactOptional(text()).check(z.describe("Up to this time, or the end of this day")),
   near: z.exactOptional(text()).check(z.describe("Prefer what was said near this time")),
-  by: z.exactOptional(oneWordOf(["message", "session"])).check(z.describe("session: the best of each")),
+  by: z
+    .exactOptional(oneWordOf(["message", "session", "theme"]))
+    .check(z.describe("session: the best of each; theme: what groups of messages are about")),
   superseded: z.exactOptional(trueOrFalse()).check(z.describe("Also what was taken back")),
 });
 

@@ -110,6 +110,25 @@ test("recall counts a day that is asked for as a whole", async () => {
   expect(structuredContent.hits.map(({ sessionId }: { sessionId: string }) => sessionId)).toEqual(["asked", "before"]);
 });
 
+test("recall by theme gives handles for expand, page by page, and says what it cannot narrow", async () => {
+  const path = temporaryPath();
+  const store = openedStore(path);
+  for (const id of ["a", "b", "c"]) store.session(id, { hotSize: 2, overlap: 0, evictBatch: 2 }).append(talk(12));
+  store.close();
+  const client = await served(path);
+  const first = await client.call("recall", { query: "boats", by: "theme", limit: 2 });
+  expect(first.structuredContent).toMatchObject({ hits: [], themes: [{}, {}] });
+  expect(first.content[0].text).toContain("offset");
+  const [{ theme, messageCount }] = first.structuredContent.themes;
+  const { structuredContent } = await client.call("expand", { target: theme, limit: 1 });
+  expect(structuredContent.memberCount).toBe(messageCount);
+  const next = await client.call("recall", { query: "boats", by: "theme", limit: 2, offset: 2 });
+  const seen = [...first.structuredContent.themes, ...next.structuredContent.themes].map((one) => one.theme);
+  expect(new Set(seen).size).toBe(seen.length);
+  const refused = await client.call("recall", { query: "boats", by: "theme", roles: ["user"] });
+  expect(refused.content[0].text).toContain("theme with roles");
+});
+
 test("recall names recap if the work of a time is asked for, and not if a topic is", async () => {
   const client = await served(twoProjects());
   const noteOn = async (query: string) => {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { MessageInput, Store } from "../../../src/index.ts";
+import type { NearTheme } from "../../../src/session/aids/near-themes.ts";
 import { internalsOf } from "../../../src/session/opened-store.ts";
 import type { SearchHit } from "../../../src/view/api.ts";
 import { KEY_HEADER } from "../../../src/view/key-header.ts";
@@ -125,6 +126,19 @@ test("search finds what is typed, says where, and explains its scores", async ()
   expect((await view.get("/api/search", { q: "thermometer", source: "codex" })).sessions).toEqual([]);
   expect((await view.get("/api/search", { q: "" })).sessions).toEqual([]);
   expect((await view.get("/api/search", { q: "thermometr" })).note).toMatch(/^Did you mean thermometer/i);
+});
+
+test("search finds themes, and a theme leads to those near it in other sessions", async () => {
+  const store = temporaryStore();
+  for (const id of ["s", "t"]) bake(store, id, 80);
+  const view = await ServedView.entered(store);
+  const { themes } = await view.get("/api/themes", { q: "thermometer oven", limit: 4 });
+  expect(new Set(themes.map(({ sessionId }) => sessionId))).toEqual(new Set(["s", "t"]));
+  const [{ theme, sessionId }] = themes as [NearTheme];
+  const near = await view.get("/api/themes", { root: Number(/\d+/.exec(theme)), limit: 3 });
+  expect(near.themes.length).toBeGreaterThan(0);
+  expect(near.themes.map((one) => one.sessionId)).not.toContain(sessionId);
+  expect((await view.get("/api/themes", {})).themes).toEqual([]);
 });
 
 test("search shows three hits if nothing is near, and says so, except within a session", async () => {

@@ -9,6 +9,7 @@ import { type Band, bandsOf, type Log, Replay } from "../parts/replay.ts";
 import { SessionFrame } from "../parts/session-frame.tsx";
 import { Sources } from "../parts/sources.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
+import { Themes } from "../parts/themes.tsx";
 import { change, href, params } from "../router.ts";
 
 const COLORS = [
@@ -696,9 +697,24 @@ function Behind({
             {subject !== null && <a href={href({ view: "subjects", subject })}>Its subject in other sessions</a>}
             <a href={href({ view: "session", session: forest.session, seq: band.seqFirst })}>Open in the session</a>
           </p>
+          {!isPlaying && <NearThis root={chosen.root} />}
           {!isPlaying && <Sources of={{ root: handle }} />}
         </>
       )}
     </>
+  );
+}
+
+const NEAR_MAX = 3;
+
+/** Themes of other sessions that are nearest to this one. */
+function NearThis({ root }: { root: number }) {
+  const { data } = useGet("/api/themes", { root, limit: NEAR_MAX });
+  if (data === undefined || data.themes.length === 0) return null;
+  return (
+    <details class="near-this">
+      <summary>Near this, in other sessions</summary>
+      <Themes themes={data.themes} />
+    </details>
   );
 }

@@ -7,6 +7,7 @@ import { count, dateTime, sessionTitle, shortDay, visible } from "../format.ts";
 import { about } from "../live.ts";
 import { Data } from "../parts/data.tsx";
 import { Empty, Failure } from "../parts/states.tsx";
+import { Themes } from "../parts/themes.tsx";
 import { change, href, params } from "../router.ts";
 import { Choice, ProjectChoice } from "./sessions.tsx";
 
@@ -24,12 +25,13 @@ const PARTS = {
 } as const;
 
 export function SearchView() {
-  const { q = "", project, source, role, days, session, explain } = params.value;
+  const { q = "", project, source, role, days, session, explain, by } = params.value;
+  const isByTheme = by === "theme" && session === undefined;
   const box = useRef<HTMLInputElement>(null);
   useLayoutEffect(() => box.current?.focus(), []);
   const sinceMs = Number(days) > 0 ? new Date().setHours(0, 0, 0, 0) - (Number(days) - 1) * 86_400_000 : undefined;
   const { data, error, url, reload } = useGet(
-    q.trim() === "" ? null : "/api/search",
+    q.trim() === "" || isByTheme ? null : "/api/search",
     {
       q,
       limit: HITS_MAX,
@@ -40,6 +42,11 @@ export function SearchView() {
       ...(sinceMs !== undefined && { sinceMs }),
       ...(explain === "1" && { explain: 1 }),
     },
+    { delayMs: 40 },
+  );
+  const nearby = useGet(
+    q.trim() === "" || !isByTheme ? null : "/api/themes",
+    { q, limit: HITS_MAX, ...(project !== undefined && { project }) },
     { delayMs: 40 },
   );
   const { sources, roles } = about.value!;
@@ -70,48 +77,76 @@ export function SearchView() {
         onKeyDown={toFirst}
       />
       <div class="filters">
+        {session === undefined && (
+          <select
+            aria-label="What to find"
+            value={isByTheme ? "theme" : ""}
+            onChange={(event) => change({ by: event.currentTarget.value })}
+          >
+            <option value="">Messages</option>
+            <option value="theme">Themes</option>
+          </select>
+        )}
         <ProjectChoice />
-        <Choice
-          label="Agent"
-          all="All agents"
-          value={source}
-          values={sources}
-          onChange={(value) => change({ source: value })}
-        />
-        <Choice
-          label="Role"
-          all="All roles"
-          value={role}
-          values={roles}
-          onChange={(value) => change({ role: value })}
-        />
-        <select aria-label="Time" value={days ?? ""} onChange={(event) => change({ days: event.currentTarget.value })}>
-          <option value="">Any time</option>
-          <option value="7">Last 7 days</option>
-          <option value="30">Last 30 days</option>
-          <option value="365">Last year</option>
-        </select>
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={explain === "1"}
-            onChange={(event) => change({ explain: event.currentTarget.checked ? 1 : null })}
-          />
-          Explain the scores
-        </label>
+        {!isByTheme && (
+          <>
+            <Choice
+              label="Agent"
+              all="All agents"
+              value={source}
+              values={sources}
+              onChange={(value) => change({ source: value })}
+            />
+            <Choice
+              label="Role"
+              all="All roles"
+              value={role}
+              values={roles}
+              onChange={(value) => change({ role: value })}
+            />
+            <select
+              aria-label="Time"
+              value={days ?? ""}
+              onChange={(event) => change({ days: event.currentTarget.value })}
+            >
+              <option value="">Any time</option>
+              <option value="7">Last 7 days</option>
+              <option value="30">Last 30 days</option>
+              <option value="365">Last year</option>
+            </select>
+            <label class="check">
+              <input
+                type="checkbox"
+                checked={explain === "1"}
+                onChange={(event) => change({ explain: event.currentTarget.checked ? 1 : null })}
+              />
+              Explain the scores
+            </label>
+          </>
+        )}
         {session !== undefined && (
           <button type="button" class="plain" onClick={() => change({ session: null })}>
             Search all sessions
           </button>
         )}
-        {q.trim() !== "" && <Data url={url} sql={data?.sql} />}
+        {q.trim() !== "" && <Data url={isByTheme ? nearby.url : url} sql={data?.sql} />}
       </div>
-      {error ? (
-        <Failure error={error} onRetry={reload} />
+      {(error ?? nearby.error) ? (
+        <Failure error={(error ?? nearby.error)!} onRetry={isByTheme ? nearby.reload : reload} />
       ) : q.trim() === "" ? (
         <Empty title="What are you looking for?">
           <p>Type words, a file, an error, a question. A phrase in double quotes must occur exactly.</p>
         </Empty>
+      ) : isByTheme ? (
+        nearby.data !== undefined && (
+          <>
+            <p class="muted small" role="status">
+              {nearby.data.themes.length === 0 ? "Nothing found" : count(nearby.data.themes.length, "theme")} in{" "}
+              {Math.max(1, Math.round(nearby.data.tookMs))} ms
+            </p>
+            <Themes themes={nearby.data.themes} />
+          </>
+        )
       ) : data === undefined ? null : (
         <>
           <p class="muted small" role="status">
