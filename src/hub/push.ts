@@ -3,10 +3,13 @@ import { StoreError } from "../core/errors.ts";
 import { HUB_BODY_BYTES_MAX } from "../core/limits.ts";
 import type { SessionEvent } from "../session/moving/copies.ts";
 import {
+  assertHub,
   forgottenEverywhere,
   forgottenNumbers,
   type HubNotes,
   hubNotesOf,
+  isForgottenCopy,
+  type NameOnHub,
   notePushed,
   type Repositories,
 } from "../store/index.ts";
@@ -148,34 +151,46 @@ export class Pusher {
    * @returns how many sessions it had, and how many it still has, because another role began them.
    */
   async forget(): Promise<{ forgottenCount: number; refusedCount: number }> {
-    const numbers = this.#repositories.database.read(() => forgottenNumbers(this.#repositories));
-    if (numbers.length === 0) return { forgottenCount: 0, refusedCount: 0 };
+    const { database } = this.#repositories;
+    const numbers = database.read(() => {
+      assertHub(this.#repositories, this.#hub);
+      return forgottenNumbers(this.#repositories);
+    });
+    if (numbers?.length === 0) return { forgottenCount: 0, refusedCount: 0 };
     const { forgottenCount, left } = await this.#hub.transaction(async (client) => {
       const { schema } = this.#hub;
-      const { rowCount } = await client.query(`DELETE FROM ${schema}.sessions WHERE session_no = ANY ($1)`, [numbers]);
-      return { forgottenCount: rowCount ?? 0, left: await numbersThere(client, schema, numbers) };
+      // A restored hub may have given a number to another session, and it may have what was forgotten since.
+      const terms = numbers === undefined ? "holder = $1 AND began_by = session_user" : "session_no = ANY ($1)";
+      const sql = `SELECT session_no AS "sessionNo", origin, session_id AS name FROM ${schema}.sessions WHERE ${terms}`;
+      const { rows } = await client.query<NameOnHub & { sessionNo: number }>(sql, [numbers ?? this.#storeId]);
+      const isForgotten = (row: NameOnHub): boolean => database.read(() => isForgottenCopy(this.#repositories, row));
+      const found = rows.filter(isForgotten).map(({ sessionNo }) => sessionNo);
+      const { rowCount } = await client.query(`DELETE FROM ${schema}.sessions WHERE session_no = ANY ($1)`, [found]);
+      return { forgottenCount: rowCount ?? 0, left: await lengthsThere(client, schema, found) };
     }, this.#signal);
-    forgottenEverywhere(
-      this.#repositories,
-      numbers.filter((one) => !left.has(one)),
-    );
+    database.write("push", () => {
+      assertHub(this.#repositories, this.#hub);
+      const done = (numbers ?? []).filter((one) => !left.has(one));
+      forgottenEverywhere(this.#repositories, done);
+    });
     return { forgottenCount, refusedCount: left.size };
   }
 
   /** Returns those of the sessions that the hub has no longer. */
   async missing(sessionIds: readonly string[]): Promise<string[]> {
     const noted = sessionIds.flatMap((id) => {
-      const { sessionNo, forgotten, isStale } = this.#notes(id);
-      return sessionNo === undefined || forgotten === "kept" ? [] : [{ id, sessionNo, isStale }];
+      const { sessionNo, forgotten, isStale, length } = this.#notes(id);
+      return sessionNo === undefined || forgotten === "kept" ? [] : [{ id, sessionNo, isStale, length }];
     });
     if (noted.length === 0) return [];
     const numbers = noted.map(({ sessionNo }) => sessionNo);
     const there = await this.#hub.transaction(
-      (client) => numbersThere(client, this.#hub.schema, numbers),
+      (client) => lengthsThere(client, this.#hub.schema, numbers),
       this.#signal,
     );
     const missing: string[] = [];
-    for (const { id, sessionNo, isStale } of noted) {
+    for (const { id, sessionNo, isStale, length } of noted) {
+      if (there.has(sessionNo)) assertForward(this.#hub, id, there.get(sessionNo), length);
       // A push that was cut off after it had begun a session anew has not noted the new number.
       const isThere = there.has(sessionNo) || (isStale && (await this.rowOf(id)) !== undefined);
       if (!isThere) missing.push(id);
@@ -184,11 +199,17 @@ export class Pusher {
   }
 
   #notes(sessionId: string): HubNotes {
-    return this.#repositories.database.read(() => hubNotesOf(this.#repositories, sessionId));
+    return this.#repositories.database.read(() => {
+      assertHub(this.#repositories, this.#hub);
+      return hubNotesOf(this.#repositories, sessionId);
+    });
   }
 
-  #note(sessionId: string, changes: Parameters<typeof notePushed>[2]): void {
-    this.#repositories.database.write("push", () => notePushed(this.#repositories, sessionId, changes));
+  note(sessionId: string, changes: Parameters<typeof notePushed>[2]): void {
+    this.#repositories.database.write("push", () => {
+      assertHub(this.#repositories, this.#hub);
+      notePushed(this.#repositories, sessionId, changes);
+    });
   }
 
   #isHere(sessionId: string): boolean {
@@ -206,8 +227,8 @@ export class Pusher {
     const sessionNo = await this.#hub.transaction(async (client) => {
       const { schema } = this.#hub;
       if (isStale && old !== undefined) {
-        const known = "session_no = $1 AND holder = $2 AND length = $3";
-        await client.query(`DELETE FROM ${schema}.sessions WHERE ${known}`, [old, this.#storeId, length]);
+        const known = "session_no = $1 AND holder = $2 AND length = $3 AND origin = $4 AND session_id = $5";
+        await client.query(`DELETE FROM ${schema}.sessions WHERE ${known}`, [old, this.#storeId, length, origin, name]);
       }
       const { rows } = await client.query<{ sessionNo: number }>(
         `INSERT INTO ${schema}.sessions (origin, session_id, holder, project) VALUES ($1, $2, $3, $4)
@@ -218,7 +239,7 @@ export class Pusher {
     }, this.#signal);
     if (sessionNo === undefined) return false;
     const nothing = { isStale: undefined, isCopy: undefined, left: undefined, head: undefined };
-    this.#note(sessionId, { ...nothing, sessionNo, length: 0, lastId: 0, entryId: 0 });
+    this.note(sessionId, { ...nothing, sessionNo, length: 0, lastId: 0, entryId: 0 });
     return true;
   }
 
@@ -236,7 +257,7 @@ export class Pusher {
     notes: HubNotes,
     keep?: number,
   ): Promise<(Unsent & { hasChanged: boolean }) | "refused"> {
-    const { sessionNo, length = 0, head: known } = notes;
+    const { origin = this.#storeId, name = sessionId, sessionNo, length = 0, head: known } = notes;
     if (sessionNo === undefined) return "refused";
     const unsent = unsentFrom(this.#repositories, sessionId, place);
     const current = headIn(this.#repositories, sessionId);
@@ -254,7 +275,7 @@ export class Pusher {
       const change = `UPDATE ${schema}.sessions SET length = length + $4, message_count = coalesce($5, message_count) + $6,
           last_at_ms = coalesce($7, last_at_ms), head = coalesce($8, head), title = CASE WHEN $8::bytea IS NULL THEN title ELSE $9 END,
           project = $10, pushed_at = clock_timestamp(), pushed_by = session_user
-        WHERE session_no = $1 AND holder = $2 AND length = $3`;
+        WHERE session_no = $1 AND holder = $2 AND length = $3 AND origin = $11 AND session_id = $12`;
       const { rowCount } = await client.query(change, [
         ...[
           sessionNo,
@@ -265,7 +286,7 @@ export class Pusher {
           unsent.messageCount,
           unsent.lastAtMs ?? null,
         ],
-        ...[head && bodyOfHead(head), head && shownText(head.head.title), project],
+        ...[head && bodyOfHead(head), head && shownText(head.head.title), project, origin, name],
       ]);
       if (rowCount !== 1) return false;
       if (events.length > 0) {
@@ -276,7 +297,7 @@ export class Pusher {
       return true;
     }, this.#signal);
     if (!isTaken) return "refused";
-    this.#note(sessionId, { ...unsent.notes, sessionNo, length: length + events.length, head: digest });
+    this.note(sessionId, { ...unsent.notes, sessionNo, length: length + events.length, head: digest });
     return { ...unsent, hasChanged: true };
   }
 
@@ -310,11 +331,11 @@ export class Pusher {
       if (isNoted && row.length === known) {
         throw this.#refused(`only the role that began session "${sessionId}" may delete messages of it`);
       }
-      this.#note(sessionId, { sessionNo: row.sessionNo, length: row.length }); // now it is deleted
+      this.note(sessionId, { sessionNo: row.sessionNo, length: row.length }); // now it is deleted
       return 0;
     }
     if (!hasMoreThere) {
-      this.#note(sessionId, { sessionNo: row.sessionNo, length: row.length, ...same.notes });
+      this.note(sessionId, { sessionNo: row.sessionNo, length: row.length, ...same.notes });
       return 0;
     }
     const at = { ...this.#notes(sessionId), sessionNo: row.sessionNo, length: row.length };
@@ -413,15 +434,21 @@ export function commonPlace(
   return { count, place: { seq, lastId, entryId }, notes: { lastId, entryId }, hasMore, entryCount, isForgotten };
 }
 
-/** Returns those of some numbers whose sessions the hub has. */
-export async function numbersThere(
+/** Returns the lengths of those of some sessions that the hub has, by their numbers. */
+export async function lengthsThere(
   client: PoolClient,
   schema: string,
   numbers: readonly number[],
-): Promise<ReadonlySet<number>> {
-  const sql = `SELECT session_no AS "sessionNo" FROM ${schema}.sessions WHERE session_no = ANY ($1)`;
-  const { rows } = await client.query<{ sessionNo: number }>(sql, [numbers]);
-  return new Set(rows.map(({ sessionNo }) => sessionNo));
+): Promise<ReadonlyMap<number, number>> {
+  const sql = `SELECT session_no AS "sessionNo", length FROM ${schema}.sessions WHERE session_no = ANY ($1)`;
+  const { rows } = await client.query<{ sessionNo: number; length: number }>(sql, [numbers]);
+  return new Map(rows.map(({ sessionNo, length }) => [sessionNo, length]));
+}
+
+/** A log only grows. @throws {StoreError} `HUB_CHANGED` if it is shorter than this store has noted. */
+export function assertForward({ name, schema }: HubConnection, sessionId: string, found = 0, noted = 0): void {
+  if (found >= noted) return;
+  throw new StoreError("HUB_CHANGED", { hub: name, reason: "gone back", schema, sessionId, found, noted });
 }
 
 /** Postgres stores no U+0000 in texts. What a session is called is in its head, unchanged. */

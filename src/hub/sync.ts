@@ -6,6 +6,7 @@ import type { SessionHead } from "../session/moving/copies.ts";
 import type { OpenedStore } from "../session/opened-store.ts";
 import {
   allHubNotes,
+  assertHub,
   beganHere,
   endOf,
   type HubNoteChanges,
@@ -23,10 +24,11 @@ import {
 import type { HubConnection } from "./connection.ts";
 import { headOf } from "./log.ts";
 import {
+  assertForward,
   commonPlace,
   HEAD_DIGEST_CHARACTERS,
+  lengthsThere,
   logFrom,
-  numbersThere,
   Pusher,
   SESSION_COLUMNS,
   type SessionRow,
@@ -149,7 +151,7 @@ export class Puller {
     }
     this.#store.eraseDue();
     if (failure !== undefined) throw failure;
-    noteSynced(this.#repositories, follows, { mark: now, retry });
+    noteSynced(this.#repositories, follows, { mark: now, retry, hub: this.#hub });
     return report;
   }
 
@@ -223,7 +225,14 @@ export class Puller {
     const bytes = await this.#headOf(row);
     const head = headOf(bytes);
     const id = this.#store.copies.putHead(head, {
-      ...{ origin: row.origin, name: row.name, sessionNo, digest: digestOf(bytes), author: row.pushedBy },
+      ...{
+        hub: this.#hub,
+        origin: row.origin,
+        name: row.name,
+        sessionNo,
+        digest: digestOf(bytes),
+        author: row.pushedBy,
+      },
       ...{ project: this.#projectOf(row), parentId: this.#parentOf(row, head) },
     });
     if (id === undefined) return undefined;
@@ -294,7 +303,10 @@ export class Puller {
   }
 
   #endOf(id: string): ReturnType<typeof endOf> {
-    return this.#repositories.database.read(() => endOf(this.#repositories, id));
+    return this.#repositories.database.read(() => {
+      assertHub(this.#repositories, this.#hub); // with the end, its place on the hub is noted
+      return endOf(this.#repositories, id);
+    });
   }
 
   /** Makes this store the holder of a session. What the hub has of it is noted. @returns false if the hub has more of it by now. */
@@ -313,6 +325,7 @@ export class Puller {
     }, this.#signal);
     if (!isTaken) return false;
     database.write("pull", () => {
+      assertHub(this.#repositories, this.#hub);
       sessions.setAuthor(id, null);
       const { sessionNo, length } = row;
       const stale = isMissing && { isStale: true as const }; // what began here is pushed anew without it
@@ -322,11 +335,14 @@ export class Puller {
   }
 
   /** Returns the copies with their names and numbers on the hub. @param numbers  Only those. */
-  #copies(numbers?: ReadonlySet<number>): (NameOnHub & { id: string; sessionNo: number })[] {
-    const notes = this.#repositories.database.read(() => allHubNotes(this.#repositories));
-    return [...notes].flatMap(([id, { isCopy, sessionNo, origin = this.#storeId, name = id }]) => {
+  #copies(numbers?: ReadonlySet<number>): (NameOnHub & { id: string; sessionNo: number; length: number })[] {
+    const notes = this.#repositories.database.read(() => {
+      assertHub(this.#repositories, this.#hub);
+      return allHubNotes(this.#repositories);
+    });
+    return [...notes].flatMap(([id, { isCopy, sessionNo, length = 0, origin = this.#storeId, name = id }]) => {
       const isAsked = isCopy && sessionNo !== undefined && numbers?.has(sessionNo) !== false;
-      return isAsked && this.#isCopy(id) ? { id, sessionNo, origin, name } : [];
+      return isAsked && this.#isCopy(id) ? { id, sessionNo, length, origin, name } : [];
     });
   }
 
@@ -343,11 +359,14 @@ export class Puller {
       const sql = `SELECT count(*) AS "sessionCount", now()::text AS now ${FOLLOWED(schema)}`;
       const { rows } = await client.query<{ sessionCount: number; now: string }>(sql, this.#termsOf(follows, 0));
       const { sessionCount, now } = rows[0]!;
-      const there = await numbersThere(
+      const there = await lengthsThere(
         client,
         schema,
         copies.map(({ sessionNo }) => sessionNo),
       );
+      for (const { id, sessionNo, length } of copies) {
+        if (there.has(sessionNo)) assertForward(this.#hub, id, there.get(sessionNo), length);
+      }
       const gone = copies.filter(({ sessionNo }) => !there.has(sessionNo));
       const named = `SELECT ${SESSION_COLUMNS} FROM ${schema}.sessions
         WHERE length > 0 AND (origin, session_id) IN (SELECT * FROM unnest($1::uuid[], $2::text[]))`;
@@ -421,11 +440,17 @@ export class Puller {
   }
 
   #notes(id: string): HubNotes {
-    return this.#repositories.database.read(() => hubNotesOf(this.#repositories, id));
+    return this.#repositories.database.read(() => {
+      assertHub(this.#repositories, this.#hub);
+      return hubNotesOf(this.#repositories, id);
+    });
   }
 
   #note(id: string, changes: HubNoteChanges): void {
-    this.#repositories.database.write("pull", () => noteOnHub(this.#repositories, id, changes));
+    this.#repositories.database.write("pull", () => {
+      assertHub(this.#repositories, this.#hub);
+      noteOnHub(this.#repositories, id, changes);
+    });
   }
 }
 

@@ -4,6 +4,7 @@ export { dropCopy, erase, type ForgetReport, forget, isErasingDue, restoreForgot
 export { fork } from "./changes/fork.ts";
 export {
   allHubNotes,
+  assertHub,
   beganHere,
   endOf,
   forgottenEverywhere,

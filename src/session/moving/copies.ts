@@ -6,6 +6,7 @@ import { knownSettings } from "../../core/settings.ts";
 import { TAGS } from "../../core/tags.ts";
 import { prepareMessage } from "../../ingest/prepare.ts";
 import {
+  assertHub,
   createSession,
   dropCopy,
   type Entry,
@@ -49,6 +50,8 @@ export interface SessionHead {
 }
 
 export interface NewCopy extends NameOnHub {
+  /** Where the number is from. */
+  hub: { id: string; name: string };
   sessionNo: number;
   /** A digest of the head. */
   digest: string;
@@ -80,6 +83,7 @@ export class Copies {
     const { database, sessions, items, factRows } = repositories;
     const { author, project, parentId, origin, name, sessionNo, digest } = copy;
     const id = database.writeWhole("pull", () => {
+      assertHub(repositories, copy.hub);
       let known = idHere(repositories, copy);
       if (known !== undefined) {
         if (sessions.existing(known).author === null) return undefined;

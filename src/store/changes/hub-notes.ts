@@ -112,8 +112,11 @@ export function noteOnHub(
  *
  * @returns false if they are about this hub already.
  */
-export function noteHub(repositories: Pick<Repositories, "settings" | "sessions">, hub: string): boolean {
-  const { settings } = repositories;
+export function noteHub(
+  repositories: Pick<Repositories, "settings" | "sessions" | "tombstones">,
+  hub: string,
+): boolean {
+  const { settings, tombstones } = repositories;
   const former = settings.get(HUB) as string | undefined;
   if (former === hub) return false;
   for (const [id, notes] of allHubNotes(repositories)) {
@@ -124,14 +127,26 @@ export function noteHub(repositories: Pick<Repositories, "settings" | "sessions"
     }
     const isCopy = isRead(repositories, id);
     const { origin, name, isOwn } = notes;
+    // A restored hub has messages again that were forgotten since.
+    const isChanged = !isCopy && tombstones.forgottenBefore(id, Number.MAX_SAFE_INTEGER) !== undefined;
     settings.set(nameOf(id), {
-      ...{ origin, name, isOwn, ...known },
+      ...{ origin, name, isOwn, ...(known ?? (isChanged && { isStale: true })) },
       ...(isCopy && { isCopy, length: undefined }), // it is made again
       ...(Object.keys(others).length > 0 && { elsewhere: others }),
     } satisfies HubNoteChanges);
   }
   settings.set(HUB, hub);
   return true;
+}
+
+/**
+ * Another process may name another hub while a push or a sync goes on. Call it inside the transaction that reads or writes numbers.
+ *
+ * @param hub  The hub that the numbers are of.
+ * @throws {StoreError} `HUB_CHANGED` if the notes are about another.
+ */
+export function assertHub({ settings }: Pick<Repositories, "settings">, hub: { id: string; name: string }): void {
+  if (settings.get(HUB) !== hub.id) throw new StoreError("HUB_CHANGED", { hub: hub.name, reason: "another" });
 }
 
 /** True if a session is only read here, or another store goes on with what did not begin here. To forget it is then no concern of others. */
@@ -145,16 +160,16 @@ function isRead({ sessions }: Pick<Repositories, "sessions">, sessionId: string)
   return (sessions.unchecked(sessionId)?.author ?? null) !== null;
 }
 
-/** Returns the numbers that forgotten sessions had on the hub, which the next push deletes there. */
-export function forgottenNumbers({ settings }: Pick<Repositories, "settings">): number[] {
-  return numbersByHub({ settings })[settings.get(HUB) as string] ?? [];
+/** Returns the numbers that forgotten sessions had on the hub, which the next push deletes there; undefined if there was no push to it. */
+export function forgottenNumbers({ settings }: Pick<Repositories, "settings">): number[] | undefined {
+  return numbersByHub({ settings })[settings.get(HUB) as string];
 }
 
 /** Notes that the hub has forgotten these, too. */
 export function forgottenEverywhere(repositories: Repositories, numbers: readonly number[]): void {
   const { database, settings } = repositories;
   database.write("push", () => {
-    const left = forgottenNumbers(repositories).filter((one) => !numbers.includes(one));
+    const left = (forgottenNumbers(repositories) ?? []).filter((one) => !numbers.includes(one));
     settings.set(FORGOTTEN, { ...numbersByHub(repositories), [settings.get(HUB) as string]: left });
   });
 }
@@ -162,7 +177,11 @@ export function forgottenEverywhere(repositories: Repositories, numbers: readonl
 /** Notes what a push has sent. If the session was forgotten meanwhile, the next push deletes that. Call it inside a transaction. */
 export function notePushed(repositories: Repositories, sessionId: string, changes: HubNoteChanges): void {
   if (repositories.sessions.unchecked(sessionId) !== undefined) noteOnHub(repositories, sessionId, changes);
-  else if (changes.sessionNo !== undefined) addForgotten(repositories, { sessionNo: changes.sessionNo });
+  else if (changes.sessionNo !== undefined) {
+    const origin = storeIdOf(repositories) ?? "";
+    repositories.settings.set(forgottenName(repositories, { origin, name: sessionId }), true);
+    addForgotten(repositories, { sessionNo: changes.sessionNo });
+  }
 }
 
 /**
