@@ -7,7 +7,9 @@ import { Client } from "pg";
 import { initHub } from "../../src/hub/administration.ts";
 import { HubConnection } from "../../src/hub/connection.ts";
 import { follow, openHub } from "../../src/hub/index.ts";
+import { encodeBody } from "../../src/hub/log.ts";
 import { type MessageInput, openStore, type Store } from "../../src/index.ts";
+import type { SessionEvent } from "../../src/session/moving/copies.ts";
 import { compile } from "../crash/compile.ts";
 import { cutEverywhere, WORKS } from "../hub/cuts.ts";
 import { hubFaults } from "../hub/faults.ts";
@@ -18,6 +20,8 @@ import { SESSIONS, sessionOf } from "./recall-store.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 const APPENDED = 100;
+/** So many messages are pushed by a store. What is followed beyond is put on the hub. */
+const PUSHED_MAX = 100_000;
 const LENGTHS = [1_000, 40_000];
 const SINGLE_PUSHES = 15;
 /** How often the connection is cut at each statement. */
@@ -121,13 +125,14 @@ async function measureTeam(
 ): Promise<Record<string, number>> {
   const figures: Record<string, number> = {};
   const home = openStore(join(folder, "home.db"));
-  for (let number = 0; number < SESSIONS; number++) {
-    grow(home, `session-${number}`, messages / SESSIONS, sessionOf(number));
-  }
+  const perSession = messages / SESSIONS;
+  const pushedCount = Math.min(messages, PUSHED_MAX) / perSession;
+  for (let number = 0; number < pushedCount; number++) grow(home, `session-${number}`, perSession, sessionOf(number));
   const hub = await openHub(url);
   const pushing = process.cpuUsage();
-  await hub.push(home, { projects: ["web"] });
-  figures.ingestMicros = microsSince(pushing) / messages;
+  const { messageCount } = await hub.push(home, { projects: ["web"] });
+  figures.ingestMicros = microsSince(pushing) / messageCount;
+  for (let number = pushedCount; number < SESSIONS; number++) await insert(url, number, perSession);
   figures.bytesPerMessage = (await sizeOf(url, ["log", "sessions"])) / messages;
   home.close();
   if (isWanted("follow")) {
@@ -158,6 +163,29 @@ async function measureTeam(
   }
   await hub.close();
   return figures;
+}
+
+/** Gives a hub a session that no store here has. */
+async function insert(url: string, number: number, count: number): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  const nothing = { metadata: null, source: null, parent: null, forkSeq: null, settings: {}, items: [] };
+  const head = encodeBody({ title: `Session ${number}`, createdAtMs: Date.now(), ...nothing });
+  const { rows } = await client.query<{ no: number }>(
+    `INSERT INTO coppice_web.sessions (origin, session_id, holder, project, head, length, message_count, last_at_ms)
+     SELECT id, $1, id, 'web', $2, $3, $3, $4 FROM gen_random_uuid() AS id RETURNING session_no AS no`,
+    [`session-${number}`, head, count, Date.now()],
+  );
+  const said = sessionOf(number);
+  for (let n = 0; n < count; n += APPENDED) {
+    const events = take(said, Math.min(APPENDED, count - n)).map(({ role, content, parts }) => {
+      const said = parts ?? [{ type: "text" as const, text: content as string }];
+      return { message: { role, parts: said, createdAtMs: Date.now() } };
+    });
+    const sql = "INSERT INTO coppice_web.log (session_no, n, body) VALUES ($1, $2, $3)";
+    await client.query(sql, [rows[0]!.no, n, encodeBody(events as SessionEvent[])]);
+  }
+  await client.end();
 }
 
 /** Asks each question twice, and returns the times of the second answers in milliseconds. */

@@ -90,12 +90,16 @@ function invalid(reason: string): never {
   throw new StoreError("ROWS_INVALID", { reason });
 }
 
-/**
- * The path of a session on the hub: its messages after all rewinds, each with a digest of what it says. `at` is the place of an event in
- * the log.
- */
+/** A message on the hub, with a digest of what it says, in hexadecimal. `at` is the place of its event in the log. */
+export interface HubMessage {
+  event: Extract<SessionEvent, { message: unknown }>;
+  digest: string;
+  at: number;
+}
+
+/** The path of a session on the hub: its messages after all rewinds. */
 export class HubPath {
-  readonly messages: { event: SessionEvent & { message: unknown }; digest: string; at: number }[] = [];
+  readonly messages: HubMessage[] = [];
   /** The entries of the path, and how many messages came before each. */
   entries: { event: SessionEvent; after: number; at: number }[] = [];
   #length = 0;

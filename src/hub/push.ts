@@ -6,6 +6,7 @@ import {
   assertHub,
   forgottenEverywhere,
   forgottenNumbers,
+  forgottenOnHubIn,
   type HubNotes,
   hubNotesOf,
   isForgottenCopy,
@@ -15,7 +16,7 @@ import {
 } from "../store/index.ts";
 import type { HubConnection } from "./connection.ts";
 import { indexWords } from "./everywhere.ts";
-import { encodeBody, eventsOf, HubPath } from "./log.ts";
+import { encodeBody, eventsOf, type HubMessage, HubPath } from "./log.ts";
 import { bodyOfHead, headIn, type Place, pathOf, placeSent, type Unsent, unsentFrom } from "./unsent.ts";
 
 /**
@@ -324,7 +325,7 @@ export class Pusher {
     const same = commonPlace(this.#repositories, sessionId, row, path);
     const hasMoreHere = same.hasMore;
     if (isTaken) return hasMoreHere ? "moved" : "unchanged";
-    const hasMoreThere = path.messages.slice(same.count).some(({ digest }) => !same.isForgotten(digest));
+    const hasMoreThere = path.messages.slice(same.count).some((one) => !same.isForgotten(one));
     const isOfOthers = (isStale || row.length > known) && hasMoreThere;
     if (isOfOthers) return hasMoreHere ? "diverged" : "behind";
     if (isStale) {
@@ -383,13 +384,13 @@ export interface CommonPlace {
   hasMore: boolean;
   /** How many entries. */
   entryCount: number;
-  /** True for a message of the path that says what was forgotten here. */
-  isForgotten(digest: string): boolean;
+  /** True for a message of the path that was forgotten here. */
+  isForgotten(message: HubMessage): boolean;
 }
 
 /**
  * Compares a session with its path on the hub. If messages were forgotten here, the hub's are passed over that the store has had, or
- * that say what was forgotten.
+ * that are the forgotten ones.
  */
 export function commonPlace(
   repositories: Repositories,
@@ -397,18 +398,20 @@ export function commonPlace(
   row: Pick<SessionRow, "sessionNo">,
   path: HubPath,
 ): CommonPlace {
-  const { database, entries, tombstones } = repositories;
+  const { database, entries } = repositories;
   const { isStale, sessionNo, length = 0 } = database.read(() => hubNotesOf(repositories, sessionId));
-  const { hasContent } = database.read(() => tombstones.recognizersIn(sessionId));
+  const isForgottenHere = database.read(() => forgottenOnHubIn(repositories, sessionId));
   const wasHad = ({ at }: { at: number }): boolean => isStale === true && sessionNo === row.sessionNo && at < length;
-  const isForgotten = (digest: string): boolean =>
-    isStale === true && database.read(() => hasContent(Buffer.from(digest, "hex")));
+  const isForgotten = ({ event, digest }: HubMessage): boolean => {
+    const said = { createdAtMs: event.message.createdAtMs, digest: Buffer.from(digest, "hex") };
+    return isStale === true && database.read(() => isForgottenHere(said));
+  };
   let [count, seq, lastId] = [0, 0, 0];
   let hasMore = false;
   for (const own of pathOf(repositories, sessionId)) {
     let next = count;
     for (let one = path.messages[next]; one !== undefined && one.digest !== own.digest; one = path.messages[next]) {
-      if (!wasHad(one) && !isForgotten(one.digest)) break;
+      if (!wasHad(one) && !isForgotten(one)) break;
       next += 1;
     }
     hasMore = path.messages[next]?.digest !== own.digest;

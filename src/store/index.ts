@@ -9,6 +9,7 @@ export {
   endOf,
   forgottenEverywhere,
   forgottenNumbers,
+  forgottenOnHubIn,
   type HubNoteChanges,
   type HubNotes,
   hubNotesOf,

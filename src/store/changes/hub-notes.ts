@@ -1,4 +1,5 @@
 import { StoreError } from "../../core/errors.ts";
+import type { SaidAt } from "../facts/tombstones.ts";
 import type { Repositories } from "../repositories.ts";
 import { storeIdOf } from "./id-blocks.ts";
 
@@ -190,11 +191,10 @@ export function notePushed(repositories: Repositories, sessionId: string, change
  */
 export function noteForgotten(repositories: Repositories, sessionId: string): void {
   const { settings } = repositories;
-  const notes = settings.get(nameOf(sessionId)) as HubNotes | undefined;
-  if (notes === undefined) return;
-  const { origin = storeIdOf(repositories) ?? "", name = sessionId } = notes;
-  settings.set(forgottenName(repositories, { origin, name }), true);
-  if (!isCopied(repositories, sessionId)) addForgotten(repositories, notes);
+  const known = nameOnHub(repositories, sessionId);
+  if (known === undefined) return;
+  settings.set(forgottenName(repositories, known), true);
+  if (!isCopied(repositories, sessionId)) addForgotten(repositories, hubNotesOf(repositories, sessionId));
   settings.delete(nameOf(sessionId));
 }
 
@@ -241,6 +241,20 @@ export function takeForgottenCopy(repositories: Repositories, session: NameOnHub
   if (!isForgottenCopy(repositories, session)) return;
   settings.delete(forgottenName(repositories, session));
   tombstones.delete(tombstones.makeDigests().session(sessionId), undefined);
+}
+
+/** Returns by what hubs know a session; undefined if none does. */
+export function nameOnHub(repositories: Repositories, sessionId: string): NameOnHub | undefined {
+  const notes = repositories.settings.get(nameOf(sessionId)) as HubNotes | undefined;
+  return notes && { origin: notes.origin ?? storeIdOf(repositories) ?? "", name: notes.name ?? sessionId };
+}
+
+/** Returns a function that tells which messages of a session of a hub were forgotten here, in whichever copy of it. */
+export function forgottenOnHubIn(repositories: Repositories, sessionId: string): (message: SaidAt) => boolean {
+  const { tombstones } = repositories;
+  const session = nameOnHub(repositories, sessionId);
+  const digests = session && tombstones.digests();
+  return (message) => digests !== undefined && tombstones.has(digests.onHub(session!, message));
 }
 
 /** By what a session is known in all stores. */
