@@ -15,8 +15,13 @@ export function encodeBody(value: SessionHead | readonly SessionEvent[]): Buffer
   return Buffer.concat([Buffer.of(DEFLATED_JSON), deflateRawSync(JSON.stringify(value))]);
 }
 
-/** @throws {StoreError} `ROWS_INVALID`. */
-export function eventsOf(body: Buffer): SessionEvent[] {
+/** SQL: the bytes of a body, or null if it has too many to be read. The server knows their number without reading them. */
+export function readable(column: string): string {
+  return `CASE WHEN octet_length(${column}) <= ${HUB_BODY_BYTES_MAX} THEN ${column} END`;
+}
+
+/** @param body  As `readable` gives it. @throws {StoreError} `ROWS_INVALID`. */
+export function eventsOf(body: Buffer | null): SessionEvent[] {
   const events = decoded(body);
   if (!Array.isArray(events) || !events.every(isEvent)) invalid("a row on the hub has no events of a session");
   return events as SessionEvent[];
@@ -66,25 +71,26 @@ const HEAD = once(() => {
   });
 });
 
-/** @throws {StoreError} `ROWS_INVALID`. */
-export function headOf(body: Buffer): SessionHead {
+/** @param body  As `readable` gives it. @throws {StoreError} `ROWS_INVALID`. */
+export function headOf(body: Buffer | null): SessionHead {
   const { data, error } = z.safeParse(HEAD(), decoded(body));
   return (
     (data as SessionHead | undefined) ?? invalid(`a session on the hub has a wrong ${error!.issues[0]!.path.join(".")}`)
   );
 }
 
-function decoded(body: Buffer): unknown {
+function decoded(body: Buffer | null): unknown {
+  if (body === null) invalid(TOO_LONG);
   if (body[0] !== DEFLATED_JSON) invalid(`this version does not know the form ${body[0]} of a row on the hub`);
   try {
     return JSON.parse(inflateRawSync(body.subarray(1), { maxOutputLength: HUB_BODY_BYTES_MAX }).toString());
   } catch (error) {
     const isTooLong = (error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE";
-    return invalid(
-      isTooLong ? `a row on the hub has more than ${HUB_BODY_BYTES_MAX} bytes` : "a row on the hub is damaged",
-    );
+    return invalid(isTooLong ? TOO_LONG : "a row on the hub is damaged");
   }
 }
+
+const TOO_LONG = `a row on the hub has more than ${HUB_BODY_BYTES_MAX} bytes`;
 
 function invalid(reason: string): never {
   throw new StoreError("ROWS_INVALID", { reason });

@@ -16,7 +16,7 @@ import {
 } from "../store/index.ts";
 import type { HubConnection } from "./connection.ts";
 import { indexWords } from "./everywhere.ts";
-import { encodeBody, eventsOf, type HubMessage, HubPath } from "./log.ts";
+import { encodeBody, eventsOf, type HubMessage, HubPath, readable } from "./log.ts";
 import { bodyOfHead, headIn, type Place, pathOf, placeSent, type Unsent, unsentFrom } from "./unsent.ts";
 
 /**
@@ -46,15 +46,29 @@ export interface SessionRow {
   pushedBy: string;
 }
 
-/** Of the digest of a head, in hexadecimal. */
-export const HEAD_DIGEST_CHARACTERS = 32;
+/** SQL: the digest of a head, in hexadecimal. */
+export const HEAD_DIGEST = "left(encode(sha256(head), 'hex'), 32)";
 
-export const SESSION_COLUMNS = `session_no AS "sessionNo", origin, session_id AS name, holder, began_by AS "beganBy", project, left(encode(sha256(head), 'hex'), ${HEAD_DIGEST_CHARACTERS}) AS head, length,
+export const SESSION_COLUMNS = `session_no AS "sessionNo", origin, session_id AS name, holder, began_by AS "beganBy", project, ${HEAD_DIGEST} AS head, length,
   message_count AS "messageCount", pushed_by AS "pushedBy"`;
 
 /** The most events of a log that are read at once, in bytes of their bodies. */
 const PAGE_BYTES = 4_000_000;
 const PAGE_ROWS = 200;
+
+/** SQL: the first rows of the log that meet a condition, as many as may be read at once. */
+export function logPage(schema: string, condition: string): string {
+  return `SELECT "sessionNo", n, ${readable("body")} AS body FROM (
+      SELECT "sessionNo", n, body, sum(octet_length(body)) OVER (ORDER BY "sessionNo", n) - octet_length(body) AS before FROM (
+        SELECT session_no AS "sessionNo", n, body FROM ${schema}.log WHERE ${condition} ORDER BY session_no, n LIMIT ${PAGE_ROWS}) AS page
+    ) AS measured WHERE before < ${PAGE_BYTES} ORDER BY "sessionNo", n`;
+}
+
+export interface LogRow {
+  sessionNo: number;
+  n: number;
+  body: Buffer | null;
+}
 
 /**
  * Yields the events of a session's log from a place on, as many as a push has sent at once. `length` counts all until then.
@@ -69,13 +83,9 @@ export async function* logFrom(
 ): AsyncGenerator<{ events: SessionEvent[]; length: number }> {
   for (let next = from; next < until; ) {
     const rows = await hub.transaction(async (client) => {
-      // The server knows the length of a body without reading its bytes.
-      const sql = `SELECT n, body FROM (
-          SELECT n, body, sum(octet_length(body)) OVER (ORDER BY n) - octet_length(body) AS before FROM (
-            SELECT n, body FROM ${hub.schema}.log WHERE session_no = $1 AND n < $3 AND n >= coalesce((
-              SELECT max(n) FROM ${hub.schema}.log WHERE session_no = $1 AND n <= $2), 0) ORDER BY n LIMIT ${PAGE_ROWS}) AS page
-        ) AS measured WHERE before < ${PAGE_BYTES} ORDER BY n`;
-      return (await client.query<{ n: number; body: Buffer }>(sql, [sessionNo, next, until])).rows;
+      const first = `coalesce((SELECT max(n) FROM ${hub.schema}.log WHERE session_no = $1 AND n <= $2), 0)`;
+      const sql = logPage(hub.schema, `session_no = $1 AND n < $3 AND n >= ${first}`);
+      return (await client.query<LogRow>(sql, [sessionNo, next, until])).rows;
     }, signal);
     const before = next;
     for (const { n, body } of rows) {
@@ -266,9 +276,11 @@ export class Pusher {
     const head = digest === known ? undefined : current;
     const events = keep === undefined ? unsent.events : [{ keep }, ...unsent.events];
     if (events.length === 0 && head === undefined) return { ...unsent, hasChanged: false };
-    const size = head === undefined ? 0 : Buffer.byteLength(JSON.stringify(head.head));
-    if (size > HUB_BODY_BYTES_MAX) {
-      const reason = `the items of session "${sessionId}" have ${size} bytes, and a hub takes ${HUB_BODY_BYTES_MAX} of a session`;
+    const long = events.length <= 2 ? events : undefined; // more are within the size of a batch
+    for (const [what, sent] of [["items", head?.head] as const, ["next message", long] as const]) {
+      const size = Buffer.byteLength(JSON.stringify(sent ?? null));
+      if (size <= HUB_BODY_BYTES_MAX) continue;
+      const reason = `session "${sessionId}" has ${size} bytes of ${what}, and a hub takes ${HUB_BODY_BYTES_MAX} at once`;
       throw this.#refused(reason);
     }
     const isTaken = await this.#hub.transaction(async (client, { hasWords }) => {

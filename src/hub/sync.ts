@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import { StoreError } from "../core/errors.ts";
 import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
 import { baseNameOf, isPath } from "../core/project.ts";
@@ -22,11 +21,11 @@ import {
   takeForgottenCopy,
 } from "../store/index.ts";
 import type { HubConnection } from "./connection.ts";
-import { headOf } from "./log.ts";
+import { headOf, readable } from "./log.ts";
 import {
   assertForward,
   commonPlace,
-  HEAD_DIGEST_CHARACTERS,
+  HEAD_DIGEST,
   lengthsThere,
   logFrom,
   Pusher,
@@ -222,15 +221,14 @@ export class Puller {
   /** Makes a copy, or brings it up to date. @returns its id; undefined if another process has taken it, or deleted it. */
   async #bring(row: SessionRow, onMessages: (count: number) => void): Promise<string | undefined> {
     const { sessionNo } = row;
-    const bytes = await this.#headOf(row);
-    const head = headOf(bytes);
+    const { head, digest } = await this.#headOf(row);
     const id = this.#store.copies.putHead(head, {
       ...{
         hub: this.#hub,
         origin: row.origin,
         name: row.name,
         sessionNo,
-        digest: digestOf(bytes),
+        digest,
         author: row.pushedBy,
       },
       ...{ project: this.#projectOf(row), parentId: this.#parentOf(row, head) },
@@ -262,13 +260,13 @@ export class Puller {
   }
 
   /** @throws {StoreError} `SESSION_NOT_FOUND` if the session was forgotten meanwhile. */
-  async #headOf({ sessionNo, name }: SessionRow): Promise<Buffer> {
+  async #headOf({ sessionNo, name }: SessionRow): Promise<{ head: SessionHead; digest: string }> {
     const rows = await this.#hub.transaction(async (client) => {
-      const sql = `SELECT head FROM ${this.#hub.schema}.sessions WHERE session_no = $1`;
-      return (await client.query<{ head: Buffer }>(sql, [sessionNo])).rows;
+      const sql = `SELECT ${readable("head")} AS bytes, ${HEAD_DIGEST} AS digest FROM ${this.#hub.schema}.sessions WHERE session_no = $1`;
+      return (await client.query<{ bytes: Buffer | null; digest: string }>(sql, [sessionNo])).rows;
     }, this.#signal);
     if (rows[0] === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId: name });
-    return rows[0].head;
+    return { head: headOf(rows[0].bytes), digest: rows[0].digest };
   }
 
   /** Brings a session up to date that began here or is taken. @returns how it then is to what the hub has. */
@@ -457,10 +455,6 @@ export class Puller {
 /** True for an error of the hub or of the store, which the next session would meet, too. */
 export function isOfAll(error: unknown): boolean {
   return StoreError.is(error) && /^(HUB|STORE|FORMAT)_(?!REFUSED|CORRUPT)/.test(error.code);
-}
-
-function digestOf(head: Buffer): string {
-  return hash("sha256", head).slice(0, HEAD_DIGEST_CHARACTERS);
 }
 
 /** Makes a session of this store one that the hub does not know. */
