@@ -4,8 +4,7 @@ import type { Role } from "../core/message.ts";
 import { textOf } from "../core/text.ts";
 import type { SessionEvent } from "../session/moving/copies.ts";
 import type { HubConnection } from "./connection.ts";
-import { eventsOf, readable } from "./log.ts";
-import { type LogRow, logPage } from "./push.ts";
+import { eventsOf, type LogRow, logPage, readable } from "./log.ts";
 
 // The word index of PostgreSQL over all sessions of a team, with its own ranking. It is there if the administrator has made it.
 

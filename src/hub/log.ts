@@ -20,6 +20,24 @@ export function readable(column: string): string {
   return `CASE WHEN octet_length(${column}) <= ${HUB_BODY_BYTES_MAX} THEN ${column} END`;
 }
 
+/** The most events of a log that are read at once, in bytes of their bodies. */
+const PAGE_BYTES = 4_000_000;
+const PAGE_ROWS = 200;
+
+/** SQL: the first rows of the log that meet a condition, as many as may be read at once. */
+export function logPage(schema: string, condition: string): string {
+  return `SELECT "sessionNo", n, ${readable("body")} AS body FROM (
+      SELECT "sessionNo", n, body, sum(octet_length(body)) OVER (ORDER BY "sessionNo", n) - octet_length(body) AS before FROM (
+        SELECT session_no AS "sessionNo", n, body FROM ${schema}.log WHERE ${condition} ORDER BY session_no, n LIMIT ${PAGE_ROWS}) AS page
+    ) AS measured WHERE before < ${PAGE_BYTES} ORDER BY "sessionNo", n`;
+}
+
+export interface LogRow {
+  sessionNo: number;
+  n: number;
+  body: Buffer | null;
+}
+
 /** @param body  As `readable` gives it. @throws {StoreError} `ROWS_INVALID`. */
 export function eventsOf(body: Buffer | null): SessionEvent[] {
   const events = decoded(body);

@@ -16,7 +16,7 @@ import {
 } from "../store/index.ts";
 import type { HubConnection } from "./connection.ts";
 import { indexWords } from "./everywhere.ts";
-import { encodeBody, eventsOf, type HubMessage, HubPath, readable } from "./log.ts";
+import { encodeBody, eventsOf, type HubMessage, HubPath, type LogRow, logPage } from "./log.ts";
 import { bodyOfHead, headIn, type Place, pathOf, placeSent, type Unsent, unsentFrom } from "./unsent.ts";
 
 /**
@@ -51,24 +51,6 @@ export const HEAD_DIGEST = "left(encode(sha256(head), 'hex'), 32)";
 
 export const SESSION_COLUMNS = `session_no AS "sessionNo", origin, session_id AS name, holder, began_by AS "beganBy", project, ${HEAD_DIGEST} AS head, length,
   message_count AS "messageCount", pushed_by AS "pushedBy"`;
-
-/** The most events of a log that are read at once, in bytes of their bodies. */
-const PAGE_BYTES = 4_000_000;
-const PAGE_ROWS = 200;
-
-/** SQL: the first rows of the log that meet a condition, as many as may be read at once. */
-export function logPage(schema: string, condition: string): string {
-  return `SELECT "sessionNo", n, ${readable("body")} AS body FROM (
-      SELECT "sessionNo", n, body, sum(octet_length(body)) OVER (ORDER BY "sessionNo", n) - octet_length(body) AS before FROM (
-        SELECT session_no AS "sessionNo", n, body FROM ${schema}.log WHERE ${condition} ORDER BY session_no, n LIMIT ${PAGE_ROWS}) AS page
-    ) AS measured WHERE before < ${PAGE_BYTES} ORDER BY "sessionNo", n`;
-}
-
-export interface LogRow {
-  sessionNo: number;
-  n: number;
-  body: Buffer | null;
-}
 
 /**
  * Yields the events of a session's log from a place on, as many as a push has sent at once. `length` counts all until then.
