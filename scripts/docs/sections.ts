@@ -52,6 +52,10 @@ export const ERROR_EXAMPLES: { [C in ErrorCode]: ErrorDetails[C] } = {
   HUB_UNREACHABLE: { hub: "hub.example/agents", reason: "ECONNREFUSED" },
   HUB_REFUSED: { hub: "hub.example/agents", reason: 'password authentication failed for user "ada"' },
   HUB_UNSAFE: { hub: "hub.example/agents", reason: "untrusted", found: "self-signed certificate" },
+  HUB_CHANGED: {
+    ...{ hub: "hub.example/agents", reason: "gone back", schema: "coppice_web" },
+    ...{ sessionId: "support-42", found: 60, noted: 100 },
+  },
   HUB_NOT_READY: { hub: "hub.example/agents", command: "coppice hub init --team T" },
   PACKAGE_MISSING: { package: "pg", user: "The hub" },
   ID_TAKEN: { sessionId: "support-42", what: "message 12", holder: "support-43" },

@@ -61,6 +61,11 @@ export interface ErrorDetails {
     | { reason: "no TLS" | "other name" }
     | { reason: "untrusted" | "password"; found: string }
   );
+  /** `another`: another hub took its place, or another one was named, while it was asked. Lengths are counts of events. */
+  HUB_CHANGED: { hub: string } & (
+    | { reason: "another" }
+    | { reason: "gone back"; schema: string; sessionId: string; found: number; noted: number }
+  );
   HUB_NOT_READY: { hub: string; command: string };
   /** `user` is what needs the package. `reason` is why it cannot be loaded although it is installed, and `solution` its remedy. */
   PACKAGE_MISSING: { package: string; user: string; reason?: string; solution?: string };
@@ -257,6 +262,18 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
     message: `The hub ${hub} refused: ${reason}.`,
     hint: "Check the user, the password and the team: `coppice hub grant <role> --team T` gives rights.",
   }),
+  HUB_CHANGED: (details) => {
+    const { hub } = details;
+    if (details.reason === "another") {
+      const message = `The hub ${hub} is no longer the one that was asked: another took its place, or this store went over to another.`;
+      return { message, hint: "Run the command again." };
+    }
+    const { schema, sessionId, found, noted } = details;
+    return {
+      message: `The hub ${hub} has gone back to an earlier time, as after a backup was restored: session "${sessionId}" has ${found} events there, and had ${noted}.`,
+      hint: `Nothing was deleted here. An administrator tells all stores that it is another hub: \`UPDATE ${schema}.hub SET id = gen_random_uuid()\`. Then each push sends what it lacks.`,
+    };
+  },
   HUB_UNSAFE: (details) => {
     const { hub } = details;
     switch (details.reason) {

@@ -17,11 +17,8 @@ export const KEY_CHARS_MAX = 2_048;
 /** The most elements of an item's namespace. */
 export const NAMESPACE_ELEMENTS_MAX = 32;
 
-/**
- * The most bytes to which a row on a hub may inflate. The longest message of a store has less, with what is sent before it in the same
- * row, if each of its characters is written as an escape. So has the longest value.
- */
-export const HUB_BODY_BYTES_MAX = 6 * MESSAGE_CHARS_MAX + 16_000_000;
+/** The most bytes of a row on a hub, and of its JSON: whoever follows the session has it in memory several times at once. */
+export const HUB_BODY_BYTES_MAX = 64 * 1024 * 1024;
 
 /** Levels of nesting in a message's JSON. Deeper JSON overflows the stack of recursive readers. */
 export const JSON_DEPTH_MAX = 200;

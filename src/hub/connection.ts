@@ -54,13 +54,15 @@ const TOO_LONG = /^(57014|55P03|ETIMEDOUT)$/;
 const TEAMS = `SELECT nspname AS schema FROM pg_catalog.pg_namespace
   WHERE starts_with(nspname, $1) AND has_schema_privilege(oid, 'USAGE') AND ($2::text IS NULL OR nspname = $2)`;
 
-const VERSION_OF = (schema: string): string => `SELECT version, id, has_words AS "hasWords" FROM ${schema}.hub`;
+const VERSION_OF = (schema: string): string =>
+  `SELECT version, id || ' ' || '${schema}.hub'::regclass::oid AS id, has_words AS "hasWords" FROM ${schema}.hub`;
 
 /** A team's tables in a database, which may be any Postgres from version 14 on. */
 export class HubConnection {
   readonly #pool: Pool;
   readonly #team: string | undefined;
   #schema: string | undefined;
+  #entered: string | undefined;
   /** The server and the database, without user and password. */
   readonly name: string;
 
@@ -73,6 +75,18 @@ export class HubConnection {
   /** The team's schema as an identifier, once a transaction has begun. */
   get schema(): string {
     return this.#schema!;
+  }
+
+  /** Which hub was entered: see `HubVersion.id`. */
+  get id(): string {
+    return this.#entered!;
+  }
+
+  /** Finds out which hub this is. Transactions are then refused if another one answers. @throws {StoreError} as `transaction` does. */
+  async enter(signal: AbortSignal | undefined): Promise<string> {
+    this.#entered = undefined;
+    this.#entered = await this.transaction(async (_, { id }) => id, signal);
+    return this.#entered;
   }
 
   /**
@@ -122,7 +136,7 @@ export class HubConnection {
       try {
         this.#schema ??= await this.#once("", (client) => this.#schemaOf(client));
         return await this.#once(`; ${VERSION_OF(this.#schema)}`, (client, [found]) =>
-          work(client, checkVersion(this.name, found as HubVersion)),
+          work(client, this.#checked(found as HubVersion | undefined)),
         );
       } catch (error) {
         failingFromMs ??= performance.now();
@@ -133,6 +147,12 @@ export class HubConnection {
         await wait(backoffMs(failureCount, BACKOFF) * (0.5 + Math.random()), undefined, { signal });
       }
     }
+  }
+
+  #checked(given: HubVersion | undefined): HubVersion {
+    const found = checkVersion(this.name, given);
+    if (this.#entered === undefined || this.#entered === found.id) return found;
+    throw new StoreError("HUB_CHANGED", { hub: this.name, reason: "another" });
   }
 
   /** @throws {StoreError} `HUB_NOT_READY`, `HUB_REFUSED`. */
@@ -233,7 +253,7 @@ function clientThatKeepsPasswords(Base: typeof Client, hub: string): NonNullable
 /** What a team's tables are. */
 export interface HubVersion {
   version: number;
-  /** Tables that are made anew have another one. */
+  /** Its own id, and that of its table in this database: tables that are made anew, or are restored from a dump, have another one. */
   id: string;
   /** True if they have a word index: see everywhere.ts. */
   hasWords: boolean;

@@ -4,7 +4,7 @@ import type { Role } from "../core/message.ts";
 import { textOf } from "../core/text.ts";
 import type { SessionEvent } from "../session/moving/copies.ts";
 import type { HubConnection } from "./connection.ts";
-import { eventsOf } from "./log.ts";
+import { eventsOf, type LogRow, logPage, readable } from "./log.ts";
 
 // The word index of PostgreSQL over all sessions of a team, with its own ranking. It is there if the administrator has made it.
 
@@ -34,7 +34,6 @@ const LIMIT_DEFAULT = 10;
 const RANKED_MAX = 5_000;
 /** Sets of words are searched for queries of up to so many words. A longer one loses its last words. */
 const WORDS_MAX = 8;
-const FILLED_ROWS = 50;
 
 /** SQL that makes the index. @param names  The schema and the roles, as identifiers. */
 export function wordsTable({ schema, read, write }: Record<"schema" | "read" | "write", string>): string {
@@ -77,10 +76,10 @@ export async function fillWords(hub: HubConnection): Promise<void> {
   for (let last = { sessionNo: 0, n: -1 }; ; ) {
     const rows = await hub.transaction(async (client) => {
       const { schema } = hub;
-      const sql = `SELECT session_no AS "sessionNo", n, body FROM ${schema}.log WHERE (session_no, n) > ($1, $2)
-        ORDER BY session_no, n LIMIT ${FILLED_ROWS}`;
-      const found = await client.query<{ sessionNo: number; n: number; body: Buffer }>(sql, [last.sessionNo, last.n]);
-      for (const { sessionNo, n, body } of found.rows) await indexWords(client, schema, sessionNo, n, eventsOf(body));
+      const found = await client.query<LogRow>(logPage(schema, "(session_no, n) > ($1, $2)"), [last.sessionNo, last.n]);
+      for (const { sessionNo, n, body } of found.rows) {
+        await indexWords(client, schema, sessionNo, n, unlessInvalid(() => eventsOf(body)) ?? []);
+      }
       return found.rows;
     });
     if (rows.length === 0) return;
@@ -129,6 +128,16 @@ function subsets(words: readonly string[], size: number): string[][] {
   return words.flatMap((word, index) => subsets(words.slice(index + 1), size - 1).map((rest) => [word, ...rest]));
 }
 
+/** Returns undefined for a row that cannot be read, so that it ends no search of the others. */
+function unlessInvalid(read: () => SessionEvent[]): SessionEvent[] | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (StoreError.is(error, "ROWS_INVALID")) return undefined;
+    throw error;
+  }
+}
+
 interface RankedRow {
   sessionId: string;
   project: string | null;
@@ -136,7 +145,7 @@ interface RankedRow {
   by: string;
   place: number;
   n: number;
-  body: Buffer;
+  body: Buffer | null;
   score: number;
 }
 
@@ -154,12 +163,12 @@ async function ranked(
      best AS (SELECT session_no, n, ts_rank(words, $1::tsquery, 1) AS score FROM found ORDER BY score DESC, session_no, n LIMIT $3)
      SELECT s.session_id AS "sessionId", nullif(s.project, '') AS project, s.title, s.pushed_by AS by, b.n AS place, l.n, l.body, b.score
      FROM best b JOIN ${schema}.sessions s USING (session_no)
-     CROSS JOIN LATERAL (SELECT n, body FROM ${schema}.log l WHERE l.session_no = b.session_no AND l.n <= b.n ORDER BY l.n DESC LIMIT 1) l
+     CROSS JOIN LATERAL (SELECT n, ${readable("body")} AS body FROM ${schema}.log l WHERE l.session_no = b.session_no AND l.n <= b.n ORDER BY l.n DESC LIMIT 1) l
      ORDER BY b.score DESC, b.session_no, b.n`,
     [query, project, limit],
   );
   return rows.flatMap(({ place, n, body, ...hit }) => {
-    const event = eventsOf(body)[place - n];
+    const event = unlessInvalid(() => eventsOf(body))?.[place - n];
     if (event === undefined || !("message" in event)) return [];
     const { role, createdAtMs, parts } = event.message;
     return { ...hit, role, createdAtMs, text: textOf(parts) };

@@ -1,7 +1,7 @@
 import { StoreError } from "../core/errors.ts";
 import { internalsOf } from "../session/opened-store.ts";
 import type { Store } from "../session/store.ts";
-import { hubNameOf, hubNotesOf, noteOnHub, storeIdOf } from "../store/index.ts";
+import { hubNameOf, hubNotesOf, storeIdOf } from "../store/index.ts";
 import { HubConnection } from "./connection.ts";
 import { type EverywhereHit, type EverywhereOptions, searchEverywhere } from "./everywhere.ts";
 import { type PushedSession, Pusher } from "./push.ts";
@@ -95,7 +95,7 @@ export interface Hub {
   /**
    * Sends what the hub lacks: new messages, and whatever else has changed in the sessions. It can be stopped at any time and called again.
    *
-   * @throws {StoreError} `HUB_UNREACHABLE`, `HUB_REFUSED`, `HUB_NOT_READY`, `FORMAT_UNSUPPORTED`, `SESSION_NOT_FOUND`, `STORE_READONLY`,
+   * @throws {StoreError} `HUB_UNREACHABLE`, `HUB_REFUSED`, `HUB_CHANGED`, `HUB_NOT_READY`, `FORMAT_UNSUPPORTED`, `SESSION_NOT_FOUND`, `STORE_READONLY`,
    *   `OPTION_INVALID`; `SESSION_SHARED`, after all others were pushed, if the hub has forgotten what a fork in the store shares. What
    *   was sent before stays.
    */
@@ -106,7 +106,7 @@ export interface Hub {
    * `take` it is a copy, which is only read. With `take`, the store that had it before may not push it any more.
    *
    * @throws {StoreError} `SESSION_NOT_FOUND`; `SESSION_DIVERGED` if the store has what the hub lacks, unless `fork` is set;
-   *   `SESSION_FORGOTTEN`, `STORE_READONLY`, `HUB_UNREACHABLE`, `HUB_REFUSED`.
+   *   `SESSION_FORGOTTEN`, `STORE_READONLY`, `HUB_UNREACHABLE`, `HUB_REFUSED`, `HUB_CHANGED`.
    */
   pull(store: Store, sessionId: string, options?: PullOptions): Promise<PulledSession>;
 
@@ -114,7 +114,7 @@ export interface Hub {
    * Brings what is new of all sessions that a store follows, and deletes copies of sessions that were forgotten. It can be stopped at
    * any time and called again.
    *
-   * @throws {StoreError} `HUB_UNREACHABLE`, `HUB_REFUSED`, `HUB_NOT_READY`, `STORE_READONLY`, `STORE_BUSY`.
+   * @throws {StoreError} `HUB_UNREACHABLE`, `HUB_REFUSED`, `HUB_CHANGED`, `HUB_NOT_READY`, `STORE_READONLY`, `STORE_BUSY`.
    */
   sync(
     store: Store,
@@ -238,9 +238,7 @@ class OpenedHub implements Hub {
       store.forget(id);
       return { outcome: "gone", messageCount: 0 };
     }
-    repositories.database.write("push", () =>
-      noteOnHub(repositories, id, { forgotten: forgotten === "keep" ? "kept" : "asked" }),
-    );
+    pusher.note(id, { forgotten: forgotten === "keep" ? "kept" : "asked" });
     if (forgotten !== "keep") report.kept.push(id);
     return { outcome: "unchanged", messageCount: 0 };
   }
@@ -261,7 +259,7 @@ class OpenedHub implements Hub {
   /** Makes what a store notes be about this hub. @returns the id of the store. @throws {StoreError} `STORE_READONLY`. */
   async #enter(store: Store, operation: string, signal: AbortSignal | undefined): Promise<string> {
     const storeId = writableId(store, operation);
-    enterHub(store, await this.#connection.transaction(async (_, { id }) => id, signal));
+    enterHub(store, await this.#connection.enter(signal));
     return storeId;
   }
 

@@ -15,8 +15,31 @@ export function encodeBody(value: SessionHead | readonly SessionEvent[]): Buffer
   return Buffer.concat([Buffer.of(DEFLATED_JSON), deflateRawSync(JSON.stringify(value))]);
 }
 
-/** @throws {StoreError} `ROWS_INVALID`. */
-export function eventsOf(body: Buffer): SessionEvent[] {
+/** SQL: the bytes of a body, or null if it has too many to be read. The server knows their number without reading them. */
+export function readable(column: string): string {
+  return `CASE WHEN octet_length(${column}) <= ${HUB_BODY_BYTES_MAX} THEN ${column} END`;
+}
+
+/** The most events of a log that are read at once, in bytes of their bodies. */
+const PAGE_BYTES = 4_000_000;
+const PAGE_ROWS = 200;
+
+/** SQL: the first rows of the log that meet a condition, as many as may be read at once. */
+export function logPage(schema: string, condition: string): string {
+  return `SELECT "sessionNo", n, ${readable("body")} AS body FROM (
+      SELECT "sessionNo", n, body, sum(octet_length(body)) OVER (ORDER BY "sessionNo", n) - octet_length(body) AS before FROM (
+        SELECT session_no AS "sessionNo", n, body FROM ${schema}.log WHERE ${condition} ORDER BY session_no, n LIMIT ${PAGE_ROWS}) AS page
+    ) AS measured WHERE before < ${PAGE_BYTES} ORDER BY "sessionNo", n`;
+}
+
+export interface LogRow {
+  sessionNo: number;
+  n: number;
+  body: Buffer | null;
+}
+
+/** @param body  As `readable` gives it. @throws {StoreError} `ROWS_INVALID`. */
+export function eventsOf(body: Buffer | null): SessionEvent[] {
   const events = decoded(body);
   if (!Array.isArray(events) || !events.every(isEvent)) invalid("a row on the hub has no events of a session");
   return events as SessionEvent[];
@@ -66,36 +89,41 @@ const HEAD = once(() => {
   });
 });
 
-/** @throws {StoreError} `ROWS_INVALID`. */
-export function headOf(body: Buffer): SessionHead {
+/** @param body  As `readable` gives it. @throws {StoreError} `ROWS_INVALID`. */
+export function headOf(body: Buffer | null): SessionHead {
   const { data, error } = z.safeParse(HEAD(), decoded(body));
   return (
     (data as SessionHead | undefined) ?? invalid(`a session on the hub has a wrong ${error!.issues[0]!.path.join(".")}`)
   );
 }
 
-function decoded(body: Buffer): unknown {
+function decoded(body: Buffer | null): unknown {
+  if (body === null) invalid(TOO_LONG);
   if (body[0] !== DEFLATED_JSON) invalid(`this version does not know the form ${body[0]} of a row on the hub`);
   try {
     return JSON.parse(inflateRawSync(body.subarray(1), { maxOutputLength: HUB_BODY_BYTES_MAX }).toString());
   } catch (error) {
     const isTooLong = (error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE";
-    return invalid(
-      isTooLong ? `a row on the hub has more than ${HUB_BODY_BYTES_MAX} bytes` : "a row on the hub is damaged",
-    );
+    return invalid(isTooLong ? TOO_LONG : "a row on the hub is damaged");
   }
 }
+
+const TOO_LONG = `a row on the hub has more than ${HUB_BODY_BYTES_MAX} bytes`;
 
 function invalid(reason: string): never {
   throw new StoreError("ROWS_INVALID", { reason });
 }
 
-/**
- * The path of a session on the hub: its messages after all rewinds, each with a digest of what it says. `at` is the place of an event in
- * the log.
- */
+/** A message on the hub, with a digest of what it says, in hexadecimal. `at` is the place of its event in the log. */
+export interface HubMessage {
+  event: Extract<SessionEvent, { message: unknown }>;
+  digest: string;
+  at: number;
+}
+
+/** The path of a session on the hub: its messages after all rewinds. */
 export class HubPath {
-  readonly messages: { event: SessionEvent & { message: unknown }; digest: string; at: number }[] = [];
+  readonly messages: HubMessage[] = [];
   /** The entries of the path, and how many messages came before each. */
   entries: { event: SessionEvent; after: number; at: number }[] = [];
   #length = 0;

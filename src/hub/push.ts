@@ -3,16 +3,20 @@ import { StoreError } from "../core/errors.ts";
 import { HUB_BODY_BYTES_MAX } from "../core/limits.ts";
 import type { SessionEvent } from "../session/moving/copies.ts";
 import {
+  assertHub,
   forgottenEverywhere,
   forgottenNumbers,
+  forgottenOnHubIn,
   type HubNotes,
   hubNotesOf,
+  isForgottenCopy,
+  type NameOnHub,
   notePushed,
   type Repositories,
 } from "../store/index.ts";
 import type { HubConnection } from "./connection.ts";
 import { indexWords } from "./everywhere.ts";
-import { encodeBody, eventsOf, HubPath } from "./log.ts";
+import { encodeBody, eventsOf, type HubMessage, HubPath, type LogRow, logPage } from "./log.ts";
 import { bodyOfHead, headIn, type Place, pathOf, placeSent, type Unsent, unsentFrom } from "./unsent.ts";
 
 /**
@@ -42,15 +46,11 @@ export interface SessionRow {
   pushedBy: string;
 }
 
-/** Of the digest of a head, in hexadecimal. */
-export const HEAD_DIGEST_CHARACTERS = 32;
+/** SQL: the digest of a head, in hexadecimal. */
+export const HEAD_DIGEST = "left(encode(sha256(head), 'hex'), 32)";
 
-export const SESSION_COLUMNS = `session_no AS "sessionNo", origin, session_id AS name, holder, began_by AS "beganBy", project, left(encode(sha256(head), 'hex'), ${HEAD_DIGEST_CHARACTERS}) AS head, length,
+export const SESSION_COLUMNS = `session_no AS "sessionNo", origin, session_id AS name, holder, began_by AS "beganBy", project, ${HEAD_DIGEST} AS head, length,
   message_count AS "messageCount", pushed_by AS "pushedBy"`;
-
-/** The most events of a log that are read at once, in bytes of their bodies. */
-const PAGE_BYTES = 4_000_000;
-const PAGE_ROWS = 200;
 
 /**
  * Yields the events of a session's log from a place on, as many as a push has sent at once. `length` counts all until then.
@@ -65,13 +65,9 @@ export async function* logFrom(
 ): AsyncGenerator<{ events: SessionEvent[]; length: number }> {
   for (let next = from; next < until; ) {
     const rows = await hub.transaction(async (client) => {
-      // The server knows the length of a body without reading its bytes.
-      const sql = `SELECT n, body FROM (
-          SELECT n, body, sum(octet_length(body)) OVER (ORDER BY n) - octet_length(body) AS before FROM (
-            SELECT n, body FROM ${hub.schema}.log WHERE session_no = $1 AND n < $3 AND n >= coalesce((
-              SELECT max(n) FROM ${hub.schema}.log WHERE session_no = $1 AND n <= $2), 0) ORDER BY n LIMIT ${PAGE_ROWS}) AS page
-        ) AS measured WHERE before < ${PAGE_BYTES} ORDER BY n`;
-      return (await client.query<{ n: number; body: Buffer }>(sql, [sessionNo, next, until])).rows;
+      const first = `coalesce((SELECT max(n) FROM ${hub.schema}.log WHERE session_no = $1 AND n <= $2), 0)`;
+      const sql = logPage(hub.schema, `session_no = $1 AND n < $3 AND n >= ${first}`);
+      return (await client.query<LogRow>(sql, [sessionNo, next, until])).rows;
     }, signal);
     const before = next;
     for (const { n, body } of rows) {
@@ -148,34 +144,46 @@ export class Pusher {
    * @returns how many sessions it had, and how many it still has, because another role began them.
    */
   async forget(): Promise<{ forgottenCount: number; refusedCount: number }> {
-    const numbers = this.#repositories.database.read(() => forgottenNumbers(this.#repositories));
-    if (numbers.length === 0) return { forgottenCount: 0, refusedCount: 0 };
+    const { database } = this.#repositories;
+    const numbers = database.read(() => {
+      assertHub(this.#repositories, this.#hub);
+      return forgottenNumbers(this.#repositories);
+    });
+    if (numbers?.length === 0) return { forgottenCount: 0, refusedCount: 0 };
     const { forgottenCount, left } = await this.#hub.transaction(async (client) => {
       const { schema } = this.#hub;
-      const { rowCount } = await client.query(`DELETE FROM ${schema}.sessions WHERE session_no = ANY ($1)`, [numbers]);
-      return { forgottenCount: rowCount ?? 0, left: await numbersThere(client, schema, numbers) };
+      // A restored hub may have given a number to another session, and it may have what was forgotten since.
+      const terms = numbers === undefined ? "holder = $1 AND began_by = session_user" : "session_no = ANY ($1)";
+      const sql = `SELECT session_no AS "sessionNo", origin, session_id AS name FROM ${schema}.sessions WHERE ${terms}`;
+      const { rows } = await client.query<NameOnHub & { sessionNo: number }>(sql, [numbers ?? this.#storeId]);
+      const isForgotten = (row: NameOnHub): boolean => database.read(() => isForgottenCopy(this.#repositories, row));
+      const found = rows.filter(isForgotten).map(({ sessionNo }) => sessionNo);
+      const { rowCount } = await client.query(`DELETE FROM ${schema}.sessions WHERE session_no = ANY ($1)`, [found]);
+      return { forgottenCount: rowCount ?? 0, left: await lengthsThere(client, schema, found) };
     }, this.#signal);
-    forgottenEverywhere(
-      this.#repositories,
-      numbers.filter((one) => !left.has(one)),
-    );
+    database.write("push", () => {
+      assertHub(this.#repositories, this.#hub);
+      const done = (numbers ?? []).filter((one) => !left.has(one));
+      forgottenEverywhere(this.#repositories, done);
+    });
     return { forgottenCount, refusedCount: left.size };
   }
 
   /** Returns those of the sessions that the hub has no longer. */
   async missing(sessionIds: readonly string[]): Promise<string[]> {
     const noted = sessionIds.flatMap((id) => {
-      const { sessionNo, forgotten, isStale } = this.#notes(id);
-      return sessionNo === undefined || forgotten === "kept" ? [] : [{ id, sessionNo, isStale }];
+      const { sessionNo, forgotten, isStale, length } = this.#notes(id);
+      return sessionNo === undefined || forgotten === "kept" ? [] : [{ id, sessionNo, isStale, length }];
     });
     if (noted.length === 0) return [];
     const numbers = noted.map(({ sessionNo }) => sessionNo);
     const there = await this.#hub.transaction(
-      (client) => numbersThere(client, this.#hub.schema, numbers),
+      (client) => lengthsThere(client, this.#hub.schema, numbers),
       this.#signal,
     );
     const missing: string[] = [];
-    for (const { id, sessionNo, isStale } of noted) {
+    for (const { id, sessionNo, isStale, length } of noted) {
+      if (there.has(sessionNo)) assertForward(this.#hub, id, there.get(sessionNo), length);
       // A push that was cut off after it had begun a session anew has not noted the new number.
       const isThere = there.has(sessionNo) || (isStale && (await this.rowOf(id)) !== undefined);
       if (!isThere) missing.push(id);
@@ -184,11 +192,17 @@ export class Pusher {
   }
 
   #notes(sessionId: string): HubNotes {
-    return this.#repositories.database.read(() => hubNotesOf(this.#repositories, sessionId));
+    return this.#repositories.database.read(() => {
+      assertHub(this.#repositories, this.#hub);
+      return hubNotesOf(this.#repositories, sessionId);
+    });
   }
 
-  #note(sessionId: string, changes: Parameters<typeof notePushed>[2]): void {
-    this.#repositories.database.write("push", () => notePushed(this.#repositories, sessionId, changes));
+  note(sessionId: string, changes: Parameters<typeof notePushed>[2]): void {
+    this.#repositories.database.write("push", () => {
+      assertHub(this.#repositories, this.#hub);
+      notePushed(this.#repositories, sessionId, changes);
+    });
   }
 
   #isHere(sessionId: string): boolean {
@@ -206,8 +220,8 @@ export class Pusher {
     const sessionNo = await this.#hub.transaction(async (client) => {
       const { schema } = this.#hub;
       if (isStale && old !== undefined) {
-        const known = "session_no = $1 AND holder = $2 AND length = $3";
-        await client.query(`DELETE FROM ${schema}.sessions WHERE ${known}`, [old, this.#storeId, length]);
+        const known = "session_no = $1 AND holder = $2 AND length = $3 AND origin = $4 AND session_id = $5";
+        await client.query(`DELETE FROM ${schema}.sessions WHERE ${known}`, [old, this.#storeId, length, origin, name]);
       }
       const { rows } = await client.query<{ sessionNo: number }>(
         `INSERT INTO ${schema}.sessions (origin, session_id, holder, project) VALUES ($1, $2, $3, $4)
@@ -218,7 +232,7 @@ export class Pusher {
     }, this.#signal);
     if (sessionNo === undefined) return false;
     const nothing = { isStale: undefined, isCopy: undefined, left: undefined, head: undefined };
-    this.#note(sessionId, { ...nothing, sessionNo, length: 0, lastId: 0, entryId: 0 });
+    this.note(sessionId, { ...nothing, sessionNo, length: 0, lastId: 0, entryId: 0 });
     return true;
   }
 
@@ -236,7 +250,7 @@ export class Pusher {
     notes: HubNotes,
     keep?: number,
   ): Promise<(Unsent & { hasChanged: boolean }) | "refused"> {
-    const { sessionNo, length = 0, head: known } = notes;
+    const { origin = this.#storeId, name = sessionId, sessionNo, length = 0, head: known } = notes;
     if (sessionNo === undefined) return "refused";
     const unsent = unsentFrom(this.#repositories, sessionId, place);
     const current = headIn(this.#repositories, sessionId);
@@ -244,9 +258,11 @@ export class Pusher {
     const head = digest === known ? undefined : current;
     const events = keep === undefined ? unsent.events : [{ keep }, ...unsent.events];
     if (events.length === 0 && head === undefined) return { ...unsent, hasChanged: false };
-    const size = head === undefined ? 0 : Buffer.byteLength(JSON.stringify(head.head));
-    if (size > HUB_BODY_BYTES_MAX) {
-      const reason = `the items of session "${sessionId}" have ${size} bytes, and a hub takes ${HUB_BODY_BYTES_MAX} of a session`;
+    const long = events.length <= 2 ? events : undefined; // more are within the size of a batch
+    for (const [what, sent] of [["items", head?.head] as const, ["next message", long] as const]) {
+      const size = Buffer.byteLength(JSON.stringify(sent ?? null));
+      if (size <= HUB_BODY_BYTES_MAX) continue;
+      const reason = `session "${sessionId}" has ${size} bytes of ${what}, and a hub takes ${HUB_BODY_BYTES_MAX} at once`;
       throw this.#refused(reason);
     }
     const isTaken = await this.#hub.transaction(async (client, { hasWords }) => {
@@ -254,7 +270,7 @@ export class Pusher {
       const change = `UPDATE ${schema}.sessions SET length = length + $4, message_count = coalesce($5, message_count) + $6,
           last_at_ms = coalesce($7, last_at_ms), head = coalesce($8, head), title = CASE WHEN $8::bytea IS NULL THEN title ELSE $9 END,
           project = $10, pushed_at = clock_timestamp(), pushed_by = session_user
-        WHERE session_no = $1 AND holder = $2 AND length = $3`;
+        WHERE session_no = $1 AND holder = $2 AND length = $3 AND origin = $11 AND session_id = $12`;
       const { rowCount } = await client.query(change, [
         ...[
           sessionNo,
@@ -265,7 +281,7 @@ export class Pusher {
           unsent.messageCount,
           unsent.lastAtMs ?? null,
         ],
-        ...[head && bodyOfHead(head), head && shownText(head.head.title), project],
+        ...[head && bodyOfHead(head), head && shownText(head.head.title), project, origin, name],
       ]);
       if (rowCount !== 1) return false;
       if (events.length > 0) {
@@ -276,7 +292,7 @@ export class Pusher {
       return true;
     }, this.#signal);
     if (!isTaken) return "refused";
-    this.#note(sessionId, { ...unsent.notes, sessionNo, length: length + events.length, head: digest });
+    this.note(sessionId, { ...unsent.notes, sessionNo, length: length + events.length, head: digest });
     return { ...unsent, hasChanged: true };
   }
 
@@ -303,18 +319,18 @@ export class Pusher {
     const same = commonPlace(this.#repositories, sessionId, row, path);
     const hasMoreHere = same.hasMore;
     if (isTaken) return hasMoreHere ? "moved" : "unchanged";
-    const hasMoreThere = path.messages.slice(same.count).some(({ digest }) => !same.isForgotten(digest));
+    const hasMoreThere = path.messages.slice(same.count).some((one) => !same.isForgotten(one));
     const isOfOthers = (isStale || row.length > known) && hasMoreThere;
     if (isOfOthers) return hasMoreHere ? "diverged" : "behind";
     if (isStale) {
       if (isNoted && row.length === known) {
         throw this.#refused(`only the role that began session "${sessionId}" may delete messages of it`);
       }
-      this.#note(sessionId, { sessionNo: row.sessionNo, length: row.length }); // now it is deleted
+      this.note(sessionId, { sessionNo: row.sessionNo, length: row.length }); // now it is deleted
       return 0;
     }
     if (!hasMoreThere) {
-      this.#note(sessionId, { sessionNo: row.sessionNo, length: row.length, ...same.notes });
+      this.note(sessionId, { sessionNo: row.sessionNo, length: row.length, ...same.notes });
       return 0;
     }
     const at = { ...this.#notes(sessionId), sessionNo: row.sessionNo, length: row.length };
@@ -362,13 +378,13 @@ export interface CommonPlace {
   hasMore: boolean;
   /** How many entries. */
   entryCount: number;
-  /** True for a message of the path that says what was forgotten here. */
-  isForgotten(digest: string): boolean;
+  /** True for a message of the path that was forgotten here. */
+  isForgotten(message: HubMessage): boolean;
 }
 
 /**
  * Compares a session with its path on the hub. If messages were forgotten here, the hub's are passed over that the store has had, or
- * that say what was forgotten.
+ * that are the forgotten ones.
  */
 export function commonPlace(
   repositories: Repositories,
@@ -376,18 +392,20 @@ export function commonPlace(
   row: Pick<SessionRow, "sessionNo">,
   path: HubPath,
 ): CommonPlace {
-  const { database, entries, tombstones } = repositories;
+  const { database, entries } = repositories;
   const { isStale, sessionNo, length = 0 } = database.read(() => hubNotesOf(repositories, sessionId));
-  const { hasContent } = database.read(() => tombstones.recognizersIn(sessionId));
+  const isForgottenHere = database.read(() => forgottenOnHubIn(repositories, sessionId));
   const wasHad = ({ at }: { at: number }): boolean => isStale === true && sessionNo === row.sessionNo && at < length;
-  const isForgotten = (digest: string): boolean =>
-    isStale === true && database.read(() => hasContent(Buffer.from(digest, "hex")));
+  const isForgotten = ({ event, digest }: HubMessage): boolean => {
+    const said = { createdAtMs: event.message.createdAtMs, digest: Buffer.from(digest, "hex") };
+    return isStale === true && database.read(() => isForgottenHere(said));
+  };
   let [count, seq, lastId] = [0, 0, 0];
   let hasMore = false;
   for (const own of pathOf(repositories, sessionId)) {
     let next = count;
     for (let one = path.messages[next]; one !== undefined && one.digest !== own.digest; one = path.messages[next]) {
-      if (!wasHad(one) && !isForgotten(one.digest)) break;
+      if (!wasHad(one) && !isForgotten(one)) break;
       next += 1;
     }
     hasMore = path.messages[next]?.digest !== own.digest;
@@ -413,15 +431,21 @@ export function commonPlace(
   return { count, place: { seq, lastId, entryId }, notes: { lastId, entryId }, hasMore, entryCount, isForgotten };
 }
 
-/** Returns those of some numbers whose sessions the hub has. */
-export async function numbersThere(
+/** Returns the lengths of those of some sessions that the hub has, by their numbers. */
+export async function lengthsThere(
   client: PoolClient,
   schema: string,
   numbers: readonly number[],
-): Promise<ReadonlySet<number>> {
-  const sql = `SELECT session_no AS "sessionNo" FROM ${schema}.sessions WHERE session_no = ANY ($1)`;
-  const { rows } = await client.query<{ sessionNo: number }>(sql, [numbers]);
-  return new Set(rows.map(({ sessionNo }) => sessionNo));
+): Promise<ReadonlyMap<number, number>> {
+  const sql = `SELECT session_no AS "sessionNo", length FROM ${schema}.sessions WHERE session_no = ANY ($1)`;
+  const { rows } = await client.query<{ sessionNo: number; length: number }>(sql, [numbers]);
+  return new Map(rows.map(({ sessionNo, length }) => [sessionNo, length]));
+}
+
+/** A log only grows. @throws {StoreError} `HUB_CHANGED` if it is shorter than this store has noted. */
+export function assertForward({ name, schema }: HubConnection, sessionId: string, found = 0, noted = 0): void {
+  if (found >= noted) return;
+  throw new StoreError("HUB_CHANGED", { hub: name, reason: "gone back", schema, sessionId, found, noted });
 }
 
 /** Postgres stores no U+0000 in texts. What a session is called is in its head, unchanged. */

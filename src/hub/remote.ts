@@ -3,6 +3,7 @@ import { internalsOf } from "../session/opened-store.ts";
 import type { Store } from "../session/store.ts";
 import {
   allHubNotes,
+  assertHub,
   hubNameOf,
   noteHub,
   projectNotesOf,
@@ -11,6 +12,7 @@ import {
   undecidedSessions,
 } from "../store/index.ts";
 import { hubAddressOf } from "./address.ts";
+import type { HubConnection } from "./connection.ts";
 
 /** The hub of a store, and what of the store may leave the machine. */
 export interface Remote {
@@ -170,12 +172,13 @@ export function unfollow(store: Store, project: string | null): string[] {
 export function noteSynced(
   { database, settings }: Repositories,
   asked: Follows,
-  { mark, retry }: Pick<Follows, "mark" | "retry">,
+  { mark, retry, hub }: Pick<Follows, "mark" | "retry"> & { hub: HubConnection },
 ): void {
   const { projects, all } = asked;
   const isSame = (other: Follows): boolean =>
     JSON.stringify([other.projects, other.all, other.mark]) === JSON.stringify([projects, all, asked.mark]);
   database.write("sync", () => {
+    assertHub({ settings }, hub);
     const now = followsOf({ database, settings });
     if (isSame(now)) settings.set(FOLLOWS, { projects, all, mark, retry } satisfies Follows);
   });

@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import { StoreError } from "../core/errors.ts";
 import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
 import { baseNameOf, isPath } from "../core/project.ts";
@@ -6,6 +5,7 @@ import type { SessionHead } from "../session/moving/copies.ts";
 import type { OpenedStore } from "../session/opened-store.ts";
 import {
   allHubNotes,
+  assertHub,
   beganHere,
   endOf,
   type HubNoteChanges,
@@ -21,12 +21,13 @@ import {
   takeForgottenCopy,
 } from "../store/index.ts";
 import type { HubConnection } from "./connection.ts";
-import { headOf } from "./log.ts";
+import { headOf, readable } from "./log.ts";
 import {
+  assertForward,
   commonPlace,
-  HEAD_DIGEST_CHARACTERS,
+  HEAD_DIGEST,
+  lengthsThere,
   logFrom,
-  numbersThere,
   Pusher,
   SESSION_COLUMNS,
   type SessionRow,
@@ -149,7 +150,7 @@ export class Puller {
     }
     this.#store.eraseDue();
     if (failure !== undefined) throw failure;
-    noteSynced(this.#repositories, follows, { mark: now, retry });
+    noteSynced(this.#repositories, follows, { mark: now, retry, hub: this.#hub });
     return report;
   }
 
@@ -220,10 +221,16 @@ export class Puller {
   /** Makes a copy, or brings it up to date. @returns its id; undefined if another process has taken it, or deleted it. */
   async #bring(row: SessionRow, onMessages: (count: number) => void): Promise<string | undefined> {
     const { sessionNo } = row;
-    const bytes = await this.#headOf(row);
-    const head = headOf(bytes);
+    const { head, digest } = await this.#headOf(row);
     const id = this.#store.copies.putHead(head, {
-      ...{ origin: row.origin, name: row.name, sessionNo, digest: digestOf(bytes), author: row.pushedBy },
+      ...{
+        hub: this.#hub,
+        origin: row.origin,
+        name: row.name,
+        sessionNo,
+        digest,
+        author: row.pushedBy,
+      },
       ...{ project: this.#projectOf(row), parentId: this.#parentOf(row, head) },
     });
     if (id === undefined) return undefined;
@@ -253,13 +260,13 @@ export class Puller {
   }
 
   /** @throws {StoreError} `SESSION_NOT_FOUND` if the session was forgotten meanwhile. */
-  async #headOf({ sessionNo, name }: SessionRow): Promise<Buffer> {
+  async #headOf({ sessionNo, name }: SessionRow): Promise<{ head: SessionHead; digest: string }> {
     const rows = await this.#hub.transaction(async (client) => {
-      const sql = `SELECT head FROM ${this.#hub.schema}.sessions WHERE session_no = $1`;
-      return (await client.query<{ head: Buffer }>(sql, [sessionNo])).rows;
+      const sql = `SELECT ${readable("head")} AS bytes, ${HEAD_DIGEST} AS digest FROM ${this.#hub.schema}.sessions WHERE session_no = $1`;
+      return (await client.query<{ bytes: Buffer | null; digest: string }>(sql, [sessionNo])).rows;
     }, this.#signal);
     if (rows[0] === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId: name });
-    return rows[0].head;
+    return { head: headOf(rows[0].bytes), digest: rows[0].digest };
   }
 
   /** Brings a session up to date that began here or is taken. @returns how it then is to what the hub has. */
@@ -294,7 +301,10 @@ export class Puller {
   }
 
   #endOf(id: string): ReturnType<typeof endOf> {
-    return this.#repositories.database.read(() => endOf(this.#repositories, id));
+    return this.#repositories.database.read(() => {
+      assertHub(this.#repositories, this.#hub); // with the end, its place on the hub is noted
+      return endOf(this.#repositories, id);
+    });
   }
 
   /** Makes this store the holder of a session. What the hub has of it is noted. @returns false if the hub has more of it by now. */
@@ -313,6 +323,7 @@ export class Puller {
     }, this.#signal);
     if (!isTaken) return false;
     database.write("pull", () => {
+      assertHub(this.#repositories, this.#hub);
       sessions.setAuthor(id, null);
       const { sessionNo, length } = row;
       const stale = isMissing && { isStale: true as const }; // what began here is pushed anew without it
@@ -322,11 +333,14 @@ export class Puller {
   }
 
   /** Returns the copies with their names and numbers on the hub. @param numbers  Only those. */
-  #copies(numbers?: ReadonlySet<number>): (NameOnHub & { id: string; sessionNo: number })[] {
-    const notes = this.#repositories.database.read(() => allHubNotes(this.#repositories));
-    return [...notes].flatMap(([id, { isCopy, sessionNo, origin = this.#storeId, name = id }]) => {
+  #copies(numbers?: ReadonlySet<number>): (NameOnHub & { id: string; sessionNo: number; length: number })[] {
+    const notes = this.#repositories.database.read(() => {
+      assertHub(this.#repositories, this.#hub);
+      return allHubNotes(this.#repositories);
+    });
+    return [...notes].flatMap(([id, { isCopy, sessionNo, length = 0, origin = this.#storeId, name = id }]) => {
       const isAsked = isCopy && sessionNo !== undefined && numbers?.has(sessionNo) !== false;
-      return isAsked && this.#isCopy(id) ? { id, sessionNo, origin, name } : [];
+      return isAsked && this.#isCopy(id) ? { id, sessionNo, length, origin, name } : [];
     });
   }
 
@@ -343,11 +357,14 @@ export class Puller {
       const sql = `SELECT count(*) AS "sessionCount", now()::text AS now ${FOLLOWED(schema)}`;
       const { rows } = await client.query<{ sessionCount: number; now: string }>(sql, this.#termsOf(follows, 0));
       const { sessionCount, now } = rows[0]!;
-      const there = await numbersThere(
+      const there = await lengthsThere(
         client,
         schema,
         copies.map(({ sessionNo }) => sessionNo),
       );
+      for (const { id, sessionNo, length } of copies) {
+        if (there.has(sessionNo)) assertForward(this.#hub, id, there.get(sessionNo), length);
+      }
       const gone = copies.filter(({ sessionNo }) => !there.has(sessionNo));
       const named = `SELECT ${SESSION_COLUMNS} FROM ${schema}.sessions
         WHERE length > 0 AND (origin, session_id) IN (SELECT * FROM unnest($1::uuid[], $2::text[]))`;
@@ -421,21 +438,23 @@ export class Puller {
   }
 
   #notes(id: string): HubNotes {
-    return this.#repositories.database.read(() => hubNotesOf(this.#repositories, id));
+    return this.#repositories.database.read(() => {
+      assertHub(this.#repositories, this.#hub);
+      return hubNotesOf(this.#repositories, id);
+    });
   }
 
   #note(id: string, changes: HubNoteChanges): void {
-    this.#repositories.database.write("pull", () => noteOnHub(this.#repositories, id, changes));
+    this.#repositories.database.write("pull", () => {
+      assertHub(this.#repositories, this.#hub);
+      noteOnHub(this.#repositories, id, changes);
+    });
   }
 }
 
 /** True for an error of the hub or of the store, which the next session would meet, too. */
 export function isOfAll(error: unknown): boolean {
   return StoreError.is(error) && /^(HUB|STORE|FORMAT)_(?!REFUSED|CORRUPT)/.test(error.code);
-}
-
-function digestOf(head: Buffer): string {
-  return hash("sha256", head).slice(0, HEAD_DIGEST_CHARACTERS);
 }
 
 /** Makes a session of this store one that the hub does not know. */

@@ -68,13 +68,16 @@ export function unsentFrom(repositories: Repositories, sessionId: string, { seq,
       const page = messages.range(sessionId, first, Number.MAX_SAFE_INTEGER, PAGE);
       for (const message of page) {
         addEntries(message.seq);
-        const isEnough = isFull() || (!areAll && next === waiting.length);
+        const length = lengthOf(message);
+        // What is longer than a batch goes alone.
+        const isTooMuch = events.length > 0 && chars + length > BATCH.chars;
+        const isEnough = isFull() || isTooMuch || (!areAll && next === waiting.length);
         if (isEnough) return { events, messageCount, lastAtMs, notes, isLast: false };
         events.push({ message: messageEvent(message) });
         notes.lastId = message.id;
         messageCount += 1;
         lastAtMs = message.createdAtMs;
-        chars += lengthOf(message);
+        chars += length;
       }
       isEnd = page.length < PAGE;
       first = (page.at(-1)?.seq ?? 0) + 1;

@@ -4,10 +4,12 @@ export { dropCopy, erase, type ForgetReport, forget, isErasingDue, restoreForgot
 export { fork } from "./changes/fork.ts";
 export {
   allHubNotes,
+  assertHub,
   beganHere,
   endOf,
   forgottenEverywhere,
   forgottenNumbers,
+  forgottenOnHubIn,
   type HubNoteChanges,
   type HubNotes,
   hubNotesOf,

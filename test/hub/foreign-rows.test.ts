@@ -12,6 +12,8 @@ const deep = `${'{"a":'.repeat(500)}1${"}".repeat(500)}`;
 test.each<[string, Buffer]>([
   ["another form", Buffer.of(9, 1, 2)],
   ["no bytes", Buffer.alloc(0)],
+  ["more bytes than are read", Buffer.alloc(64 * 1024 * 1024 + 1, 1)],
+  ["what inflates to more bytes", bodyOf(["y".repeat(64 * 1024 * 1024)])],
   ["what cannot be inflated", Buffer.of(1, 255, 255)],
   ["no list", bodyOf({ message: {} })],
   ["an unknown event", bodyOf([{ dropped: 1 }])],
@@ -110,6 +112,19 @@ test.each<[string, object]>([
 ])("a head with a wrong %s is refused", (field, change) => {
   expect(() => headOf(bodyOf({ ...HEAD, ...change }))).toThrow(field);
   expect(headOf(bodyOf({ ...HEAD, items: [ITEM] }))).toMatchObject({ items: [ITEM] });
+});
+
+test("a message that is too large for others to read is named, and the others go", async () => {
+  const { hub, home, away } = await hubWithStores();
+  home
+    .session("big", { project: "web" })
+    .append([...talkOf(2), { role: "user", content: "\u0001".repeat(12_000_000) }]);
+  home.session("good", { project: "web" }).append(talkOf(3));
+  const refused = { code: "HUB_REFUSED", message: expect.stringMatching(/"big" has 72\d+ bytes of next message/) };
+  await expect(hub.push(home, { projects: ["web"] })).rejects.toMatchObject(refused);
+  follow(away, "web");
+  await hub.sync(away);
+  expect(["big", "good"].map((id) => away.resume(id).messages().length)).toEqual([2, 3]);
 });
 
 test("settings that this version does not know are left out, and those that it knows are kept", async () => {

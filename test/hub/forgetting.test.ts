@@ -307,6 +307,34 @@ test("what was forgotten in a copy stays away when the copy is made again", asyn
   );
 });
 
+test("of several messages that say the same, one that was forgotten in a copy is left out of the next copy, and no other", async () => {
+  const { hub, home, away } = await hubWithStores();
+  const session = home.session("one", { project: "web" });
+  const say = (count: number, content: string): void => {
+    for (let number = 0; number < count; number++) session.append({ role: "user", content, createdAt: ++now });
+  };
+  let now = 1_000;
+  say(2, "begin");
+  say(5, "yes");
+  await hub.push(home, WEB);
+  follow(away, "web");
+  await hub.sync(away);
+  away.forget("one", { messageIds: [away.resume("one").messages()[3]!.id] });
+  unfollow(away, "web");
+  follow(away, "web");
+  home.forget("one", { messageIds: [home.resume("one").messages()[0]!.id] });
+  say(2, "yes");
+  await hub.push(home, WEB);
+  await hub.sync(away);
+  const times = (store: Store): number[] =>
+    store
+      .resume("one")
+      .messages()
+      .map(({ createdAtMs }) => createdAtMs);
+  expect(times(away)).toEqual(times(home).filter((time) => time !== 1_004));
+  expect(times(home)).toHaveLength(8);
+});
+
 test("forgetting a message after a backup is restored keeps what only the hub has", async () => {
   const { hub, store, copy } = await copiedStore();
   store.session("one", { project: "web" }).append(talkOf(6));

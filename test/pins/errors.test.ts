@@ -176,6 +176,11 @@ const PINS: { [C in ErrorCode]: Pin<C> } = {
     "The hub h/d does not encrypt connections.",
     "Nothing was sent. Its administrator turns TLS on. If nobody can listen on the way to it, add sslmode=disable to the URL.",
   ],
+  HUB_CHANGED: [
+    { hub: "h/d", reason: "gone back", schema: "coppice_web", sessionId: "s", found: 60, noted: 100 },
+    'The hub h/d has gone back to an earlier time, as after a backup was restored: session "s" has 60 events there, and had 100.',
+    "Nothing was deleted here. An administrator tells all stores that it is another hub: `UPDATE coppice_web.hub SET id = gen_random_uuid()`. Then each push sends what it lacks.",
+  ],
   HUB_NOT_READY: [
     { hub: "h/d", command: "coppice hub init" },
     "The database h/d lacks tables that this version needs.",
@@ -241,6 +246,13 @@ const VARIANTS: { [C in ErrorCode]?: Pin<C>[] } = {
       { model: "m", concerns: "key", variable: "M_KEY" },
       "There is no key for m.",
       "Pass `apiKey`, or set M_KEY. Nothing was sent.",
+    ],
+  ],
+  HUB_CHANGED: [
+    [
+      { hub: "h/d", reason: "another" },
+      "The hub h/d is no longer the one that was asked: another took its place, or this store went over to another.",
+      "Run the command again.",
     ],
   ],
   HUB_UNSAFE: [

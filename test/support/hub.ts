@@ -83,13 +83,13 @@ export async function openedHub(url: string): Promise<Hub> {
 /** A hub of its own, opened by a plain member of the team, and two stores that share sessions through it. */
 export async function hubWithStores(
   options: OpenOptions = {},
-): Promise<{ url: string; hub: Hub; home: Store; away: Store }> {
+): Promise<{ url: string; member: string; hub: Hub; home: Store; away: Store }> {
   const url = await readyDatabase();
   const member = `member_${process.pid}_${databaseCount}`;
   onTestFinished(() => run(server!.url, `DROP ROLE ${member}`).then(() => {}));
   await run(url, `CREATE ROLE ${member} LOGIN`);
   const hub = await openedHub(await grantedTo(url, member, "test", "write"));
-  return { url, hub, home: temporaryStore(options), away: temporaryStore(options) };
+  return { url, member, hub, home: temporaryStore(options), away: temporaryStore(options) };
 }
 
 /** A hub, and a store whose file is copied. */
@@ -112,6 +112,16 @@ export async function openedConnection(url: string): Promise<HubConnection> {
   const hub = await HubConnection.to(url);
   onTestFinished(() => hub.close());
   return hub;
+}
+
+/** What a database holds now, in another one with the same numbers inside, as a restored backup of its files. */
+export async function snapshotOf(url: string): Promise<string> {
+  const name = new URL(url).pathname.slice(1);
+  await run(server!.url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", [name]);
+  const snapshot = await newDatabase(name);
+  const other = new URL(url);
+  other.pathname = new URL(snapshot).pathname;
+  return other.href;
 }
 
 /** Connects until the test is over. */

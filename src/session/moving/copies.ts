@@ -6,11 +6,13 @@ import { knownSettings } from "../../core/settings.ts";
 import { TAGS } from "../../core/tags.ts";
 import { prepareMessage } from "../../ingest/prepare.ts";
 import {
+  assertHub,
   createSession,
   dropCopy,
   type Entry,
   encodeValue,
   endOf,
+  forgottenOnHubIn,
   type HubNoteChanges,
   hubNotesOf,
   type Item,
@@ -18,7 +20,6 @@ import {
   type NameOnHub,
   newIdHere,
   noteOnHub,
-  type Repositories,
   storeIdOf,
 } from "../../store/index.ts";
 import type { OpenedSession } from "../opened-session.ts";
@@ -49,6 +50,8 @@ export interface SessionHead {
 }
 
 export interface NewCopy extends NameOnHub {
+  /** Where the number is from. */
+  hub: { id: string; name: string };
   sessionNo: number;
   /** A digest of the head. */
   digest: string;
@@ -80,6 +83,7 @@ export class Copies {
     const { database, sessions, items, factRows } = repositories;
     const { author, project, parentId, origin, name, sessionNo, digest } = copy;
     const id = database.writeWhole("pull", () => {
+      assertHub(repositories, copy.hub);
       let known = idHere(repositories, copy);
       if (known !== undefined) {
         if (sessions.existing(known).author === null) return undefined;
@@ -146,12 +150,14 @@ export class Copies {
       return database.writeWhole("pull", () => {
         if (!isAsKnown()) return undefined;
         const left = new Set(hubNotesOf(repositories, id).left);
-        const isForgotten = forgottenIn(repositories, id);
+        // What others say in a session that began here, or is taken, is new.
+        const isRead = repositories.sessions.existing(id).author !== null;
+        const isForgotten = isRead ? forgottenOnHubIn(repositories, id) : () => false;
         let count = 0;
         let waiting: ReturnType<typeof prepareMessage>[] = [];
         const flush = (): void => {
           const place = messages.nextSeq({ sessionId: id }) + left.size;
-          const forgotten = waiting.map(({ digest }) => isForgotten(digest));
+          const forgotten = waiting.map(isForgotten);
           const results = session.appendPrepared(waiting.filter((_, index) => !forgotten[index])).values();
           for (const [index, isLeft] of forgotten.entries()) {
             if (!isLeft && results.next().value!.appended) count += 1;
@@ -215,17 +221,4 @@ export class Copies {
     this.#ports.changes.count += 1;
     return { dropped, refused };
   }
-}
-
-/**
- * Returns a function that tells if a message of a copy was forgotten here, in this copy or in the session that it was before. What others
- * say in a session that began here, or is taken, is new.
- */
-function forgottenIn(repositories: Repositories, id: string): (digest: Buffer) => boolean {
-  const { sessions, tombstones } = repositories;
-  if (sessions.existing(id).author === null) return () => false;
-  const { origin, name = id } = hubNotesOf(repositories, id);
-  const ids = origin === undefined && name !== id ? [id, name] : [id];
-  const known = ids.map((one) => tombstones.recognizersIn(one));
-  return (digest) => known.some(({ hasContent }) => hasContent(digest));
 }

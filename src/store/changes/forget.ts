@@ -14,7 +14,7 @@ import type { HeldText } from "../facts/traces.ts";
 import { isCode } from "../file/connect.ts";
 import type { Repositories } from "../repositories.ts";
 import { derivedOf } from "./derive.ts";
-import { dropHubNotes, isCopied, noteForgotten, noteForgottenMessages } from "./hub-notes.ts";
+import { dropHubNotes, isCopied, nameOnHub, noteForgotten, noteForgottenMessages } from "./hub-notes.ts";
 import { type ForgetTarget, idsHeldBy, type RelatedSession } from "./related.ts";
 import { dissolveSubjects, rebuildSession } from "./write.ts";
 
@@ -287,10 +287,12 @@ function buryMessages(
   const first = tombstones.openingMessages(sessionId).slice(0, OPENING_MESSAGES_MIN);
   const noted = notedOpening(repositories, sessionId, first, sessionDigest);
   const openingDigest = noted ?? digests.opening(first.map(({ digest }) => digest));
-  const rows = tombstones.named(JSON.stringify(ids)).flatMap(({ id: messageId, seq, externalId, digest }) => {
+  const known = nameOnHub(repositories, sessionId);
+  const rows = tombstones.named(JSON.stringify(ids)).flatMap(({ id: messageId, seq, externalId, ...said }) => {
     const row = { sessionDigest, messageId, forgottenAtMs };
     const named = { ...row, digest: digests.message(sessionId, nameInSession(externalId ?? undefined, seq)) };
-    return [named, { ...row, digest: digests.content(openingDigest, digest), openingDigest }];
+    const onHub = known === undefined ? [] : [{ ...row, digest: digests.onHub(known, said) }];
+    return [named, { ...row, digest: digests.content(openingDigest, said.digest), openingDigest }, ...onHub];
   });
   tombstones.add(rows);
   buryCopies(repositories, sessionId, ids, (messageId) => ({ messageId, forgottenAtMs }));

@@ -1,4 +1,5 @@
 import { StoreError } from "../../core/errors.ts";
+import type { SaidAt } from "../facts/tombstones.ts";
 import type { Repositories } from "../repositories.ts";
 import { storeIdOf } from "./id-blocks.ts";
 
@@ -112,8 +113,11 @@ export function noteOnHub(
  *
  * @returns false if they are about this hub already.
  */
-export function noteHub(repositories: Pick<Repositories, "settings" | "sessions">, hub: string): boolean {
-  const { settings } = repositories;
+export function noteHub(
+  repositories: Pick<Repositories, "settings" | "sessions" | "tombstones">,
+  hub: string,
+): boolean {
+  const { settings, tombstones } = repositories;
   const former = settings.get(HUB) as string | undefined;
   if (former === hub) return false;
   for (const [id, notes] of allHubNotes(repositories)) {
@@ -124,14 +128,26 @@ export function noteHub(repositories: Pick<Repositories, "settings" | "sessions"
     }
     const isCopy = isRead(repositories, id);
     const { origin, name, isOwn } = notes;
+    // A restored hub has messages again that were forgotten since.
+    const isChanged = !isCopy && tombstones.forgottenBefore(id, Number.MAX_SAFE_INTEGER) !== undefined;
     settings.set(nameOf(id), {
-      ...{ origin, name, isOwn, ...known },
+      ...{ origin, name, isOwn, ...(known ?? (isChanged && { isStale: true })) },
       ...(isCopy && { isCopy, length: undefined }), // it is made again
       ...(Object.keys(others).length > 0 && { elsewhere: others }),
     } satisfies HubNoteChanges);
   }
   settings.set(HUB, hub);
   return true;
+}
+
+/**
+ * Another process may name another hub while a push or a sync goes on. Call it inside the transaction that reads or writes numbers.
+ *
+ * @param hub  The hub that the numbers are of.
+ * @throws {StoreError} `HUB_CHANGED` if the notes are about another.
+ */
+export function assertHub({ settings }: Pick<Repositories, "settings">, hub: { id: string; name: string }): void {
+  if (settings.get(HUB) !== hub.id) throw new StoreError("HUB_CHANGED", { hub: hub.name, reason: "another" });
 }
 
 /** True if a session is only read here, or another store goes on with what did not begin here. To forget it is then no concern of others. */
@@ -145,16 +161,16 @@ function isRead({ sessions }: Pick<Repositories, "sessions">, sessionId: string)
   return (sessions.unchecked(sessionId)?.author ?? null) !== null;
 }
 
-/** Returns the numbers that forgotten sessions had on the hub, which the next push deletes there. */
-export function forgottenNumbers({ settings }: Pick<Repositories, "settings">): number[] {
-  return numbersByHub({ settings })[settings.get(HUB) as string] ?? [];
+/** Returns the numbers that forgotten sessions had on the hub, which the next push deletes there; undefined if there was no push to it. */
+export function forgottenNumbers({ settings }: Pick<Repositories, "settings">): number[] | undefined {
+  return numbersByHub({ settings })[settings.get(HUB) as string];
 }
 
 /** Notes that the hub has forgotten these, too. */
 export function forgottenEverywhere(repositories: Repositories, numbers: readonly number[]): void {
   const { database, settings } = repositories;
   database.write("push", () => {
-    const left = forgottenNumbers(repositories).filter((one) => !numbers.includes(one));
+    const left = (forgottenNumbers(repositories) ?? []).filter((one) => !numbers.includes(one));
     settings.set(FORGOTTEN, { ...numbersByHub(repositories), [settings.get(HUB) as string]: left });
   });
 }
@@ -162,7 +178,11 @@ export function forgottenEverywhere(repositories: Repositories, numbers: readonl
 /** Notes what a push has sent. If the session was forgotten meanwhile, the next push deletes that. Call it inside a transaction. */
 export function notePushed(repositories: Repositories, sessionId: string, changes: HubNoteChanges): void {
   if (repositories.sessions.unchecked(sessionId) !== undefined) noteOnHub(repositories, sessionId, changes);
-  else if (changes.sessionNo !== undefined) addForgotten(repositories, { sessionNo: changes.sessionNo });
+  else if (changes.sessionNo !== undefined) {
+    const origin = storeIdOf(repositories) ?? "";
+    repositories.settings.set(forgottenName(repositories, { origin, name: sessionId }), true);
+    addForgotten(repositories, { sessionNo: changes.sessionNo });
+  }
 }
 
 /**
@@ -171,11 +191,10 @@ export function notePushed(repositories: Repositories, sessionId: string, change
  */
 export function noteForgotten(repositories: Repositories, sessionId: string): void {
   const { settings } = repositories;
-  const notes = settings.get(nameOf(sessionId)) as HubNotes | undefined;
-  if (notes === undefined) return;
-  const { origin = storeIdOf(repositories) ?? "", name = sessionId } = notes;
-  settings.set(forgottenName(repositories, { origin, name }), true);
-  if (!isCopied(repositories, sessionId)) addForgotten(repositories, notes);
+  const known = nameOnHub(repositories, sessionId);
+  if (known === undefined) return;
+  settings.set(forgottenName(repositories, known), true);
+  if (!isCopied(repositories, sessionId)) addForgotten(repositories, hubNotesOf(repositories, sessionId));
   settings.delete(nameOf(sessionId));
 }
 
@@ -222,6 +241,20 @@ export function takeForgottenCopy(repositories: Repositories, session: NameOnHub
   if (!isForgottenCopy(repositories, session)) return;
   settings.delete(forgottenName(repositories, session));
   tombstones.delete(tombstones.makeDigests().session(sessionId), undefined);
+}
+
+/** Returns by what hubs know a session; undefined if none does. */
+export function nameOnHub(repositories: Repositories, sessionId: string): NameOnHub | undefined {
+  const notes = repositories.settings.get(nameOf(sessionId)) as HubNotes | undefined;
+  return notes && { origin: notes.origin ?? storeIdOf(repositories) ?? "", name: notes.name ?? sessionId };
+}
+
+/** Returns a function that tells which messages of a session of a hub were forgotten here, in whichever copy of it. */
+export function forgottenOnHubIn(repositories: Repositories, sessionId: string): (message: SaidAt) => boolean {
+  const { tombstones } = repositories;
+  const session = nameOnHub(repositories, sessionId);
+  const digests = session && tombstones.digests();
+  return (message) => digests !== undefined && tombstones.has(digests.onHub(session!, message));
 }
 
 /** By what a session is known in all stores. */

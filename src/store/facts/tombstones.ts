@@ -12,13 +12,19 @@ const DIGEST_BYTES = 16;
 /** The name of the setting that holds the key, in hex. */
 const KEY_SETTING = "tombstoneKey";
 
-const NAMED = columns(messages, "id", "seq", "externalId");
+const NAMED = columns(messages, "id", "seq", "externalId", "createdAtMs");
 /** SQL: the bytes of a message's digest. In a damaged row they may have become text, which must not prevent forgetting. */
 const DIGEST = "CAST(digest AS BLOB) AS digest";
 
 const TOMBSTONE = columns(tombstones);
 
 export type TombstoneRow = Omit<typeof tombstones.$inferInsert, "checksum">;
+
+/** What a message says, and when it was said. */
+export interface SaidAt {
+  createdAtMs: number;
+  digest: Buffer;
+}
 
 /**
  * The digests by which imports and `sync` recognize what was forgotten.
@@ -47,6 +53,11 @@ export class TombstoneDigests {
   /** @param name  Its external id, or else its seq as `#17`. */
   message(sessionId: string, name: string): Buffer {
     return this.#of("message", sessionId, name);
+  }
+
+  /** Returns the digest of a message of a session that a hub has: of several that say the same, it is one. */
+  onHub({ origin, name }: { origin: string; name: string }, { createdAtMs, digest }: SaidAt): Buffer {
+    return this.#of("hub", origin, name, String(createdAtMs), digest.toString("hex"));
   }
 
   /** Returns the digest of the beginning of a session. Copies of a file have the same one, whatever their names are. */
