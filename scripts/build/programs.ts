@@ -7,8 +7,8 @@ import { breakLines } from "./lines.ts";
 
 const PACKAGE = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
 
-/** Modules that read files of the repository. The bundle holds their values instead. */
-const INLINED = ["core/version.ts", "store/file/migrations.ts"];
+/** Modules that read files of the repository, or compute what is always the same. The bundle holds their values instead. */
+export const INLINED = ["core/version.ts", "store/file/migrations.ts", "store/sql/tables.ts"];
 
 /**
  * Replaces Ajv, an eighth of the package, with which the MCP SDK checks answers to forms. The server shows no forms, but the SDK
