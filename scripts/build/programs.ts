@@ -7,8 +7,8 @@ import { breakLines } from "./lines.ts";
 
 const PACKAGE = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
 
-/** Modules that read files of the repository. The bundle holds their values instead. */
-const INLINED = ["core/version.ts", "store/file/migrations.ts"];
+/** Modules that read files of the repository, or compute what is always the same. The bundle holds their values instead. */
+export const INLINED = ["core/version.ts", "store/file/migrations.ts", "store/sql/tables.ts"];
 
 /**
  * Replaces Ajv, an eighth of the package, with which the MCP SDK checks answers to forms. The server shows no forms, but the SDK
@@ -59,8 +59,8 @@ export async function bundlePrograms(source: string, programs: Record<string, st
 }
 
 /**
- * Bundles the file that users run. It is one file, and CommonJS, because Node loads this in half the time. What is imported with
- * `import()` is in it, too, and evaluated when it is needed.
+ * Bundles the file that users run. It is CommonJS, because Node loads this in half the time. What is imported with `import()` is in files
+ * of its own, which only hooks load.
  *
  * @param others  The programs that this one loads when it needs them: the file of each in the package, by its source.
  */
@@ -84,10 +84,19 @@ export async function bundleBin(source: string, entry: string, others: Readonly<
       throw new Error(log.message);
     },
   });
-  const file = join(out, "coppice.cjs");
-  await bundle.write({ file, format: "cjs", minify: MINIFY, comments: false, codeSplitting: false });
-  writeFileSync(file, breakLines(readFileSync(file, "utf8")));
-  chmodSync(file, 0o755);
+  const { output } = await bundle.write({
+    dir: out,
+    entryFileNames: "coppice.cjs",
+    chunkFileNames: "chunk-[name].cjs",
+    format: "cjs",
+    minify: MINIFY,
+    comments: false,
+  });
+  for (const { fileName } of output) {
+    const file = join(out, fileName);
+    writeFileSync(file, breakLines(readFileSync(file, "utf8")));
+  }
+  chmodSync(join(out, "coppice.cjs"), 0o755);
 }
 
 /**

@@ -1,3 +1,7 @@
+import { once } from "./once.ts";
+
+// V8 takes milliseconds for these patterns, and few texts need them.
+
 /** Characters that nobody sees, and line separators. Some characters of these categories are seen: signs before numbers, and joints of hieroglyphs. */
 const HIDDEN = String.raw`(?![\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}\p{Script=Egyptian_Hieroglyphs}])[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Zl}\p{Zp}]`;
 
@@ -14,33 +18,36 @@ const RIGHT_TO_LEFT = String.raw`(?!${HIDDEN})[\u0590-\u08ff\ufb1d-\ufdff\ufe70-
 const BESIDE = String.raw`[\p{P}\p{S}\p{Zs}\d]{0,3}`;
 
 /** Where a hidden character is part of what is seen: one after a base that takes it, or one at a letter whose script needs it. */
-const NEEDED = new RegExp(
-  [
-    // An emoji's look, a keycap, and several emoji as one.
-    `(?<=${EMOJI})[\\ufe0e\\ufe0f]`,
-    String.raw`(?<=[#*\d])[\ufe0e\ufe0f](?=\u20e3)`,
-    String.raw`(?<=${EMOJI}\ufe0f?)\u200d(?=${EMOJI})`,
-    // Variants that Unicode lists: of ideographs, and of signs and letters.
-    String.raw`(?<=\p{Unified_Ideograph})[\ufe00-\ufe02\u{e0100}-\u{e01ef}]`,
-    String.raw`(?<=(?![\0-\x7f])\p{Sm}|[0\uff10\p{Script=Myanmar}\p{Script=Phags_Pa}\p{Script=Manichaean}])\ufe00`,
-    String.raw`(?<=[\u2018\u2019\u201c\u201d\u3001\u3002\uff01\uff0c\uff0e\uff1a\uff1b\uff1f])[\ufe00\ufe01]`,
-    String.raw`(?<=\p{Script=Egyptian_Hieroglyphs})[\ufe00-\ufe06]`,
-    String.raw`(?<=(?!${HIDDEN})\p{Script=Mongolian}[\u180b-\u180d\u180f]?)\u180e`,
-    String.raw`(?<=(?!${HIDDEN})\p{Script=Mongolian})[\u180b-\u180d\u180f]`,
-    // Joiners, breaks between words that have no spaces, and vowels that are not written.
-    String.raw`(?<=${JOINED})[\u034f\u17b4\u17b5\u200b-\u200d]`,
-    String.raw`[\u200b-\u200d](?=${JOINED})`,
-    String.raw`(?<=${RIGHT_TO_LEFT}${BESIDE})[\u061c\u200e\u200f]`,
-    String.raw`[\u061c\u200e\u200f](?=${BESIDE}${RIGHT_TO_LEFT})`,
-    // A syllable of old Hangul that lacks its first consonant or its vowel.
-    String.raw`\u115f(?=[\u1161-\u11a7\ud7b0-\ud7c6])`,
-    String.raw`(?<=[\u1100-\u115e\ua960-\ua97c])\u1160`,
-  ].join("|"),
-  "uy",
+const NEEDED = once(
+  () =>
+    new RegExp(
+      [
+        // An emoji's look, a keycap, and several emoji as one.
+        `(?<=${EMOJI})[\\ufe0e\\ufe0f]`,
+        String.raw`(?<=[#*\d])[\ufe0e\ufe0f](?=\u20e3)`,
+        String.raw`(?<=${EMOJI}\ufe0f?)\u200d(?=${EMOJI})`,
+        // Variants that Unicode lists: of ideographs, and of signs and letters.
+        String.raw`(?<=\p{Unified_Ideograph})[\ufe00-\ufe02\u{e0100}-\u{e01ef}]`,
+        String.raw`(?<=(?![\0-\x7f])\p{Sm}|[0\uff10\p{Script=Myanmar}\p{Script=Phags_Pa}\p{Script=Manichaean}])\ufe00`,
+        String.raw`(?<=[\u2018\u2019\u201c\u201d\u3001\u3002\uff01\uff0c\uff0e\uff1a\uff1b\uff1f])[\ufe00\ufe01]`,
+        String.raw`(?<=\p{Script=Egyptian_Hieroglyphs})[\ufe00-\ufe06]`,
+        String.raw`(?<=(?!${HIDDEN})\p{Script=Mongolian}[\u180b-\u180d\u180f]?)\u180e`,
+        String.raw`(?<=(?!${HIDDEN})\p{Script=Mongolian})[\u180b-\u180d\u180f]`,
+        // Joiners, breaks between words that have no spaces, and vowels that are not written.
+        String.raw`(?<=${JOINED})[\u034f\u17b4\u17b5\u200b-\u200d]`,
+        String.raw`[\u200b-\u200d](?=${JOINED})`,
+        String.raw`(?<=${RIGHT_TO_LEFT}${BESIDE})[\u061c\u200e\u200f]`,
+        String.raw`[\u061c\u200e\u200f](?=${BESIDE}${RIGHT_TO_LEFT})`,
+        // A syllable of old Hangul that lacks its first consonant or its vowel.
+        String.raw`\u115f(?=[\u1161-\u11a7\ud7b0-\ud7c6])`,
+        String.raw`(?<=[\u1100-\u115e\ua960-\ua97c])\u1160`,
+      ].join("|"),
+      "uy",
+    ),
 );
 
 const MAYBE_HIDDEN = /[^\0-\xac]/;
-const FLAG_OR_HIDDEN = new RegExp(`${FLAG}|${HIDDEN}`, "gu");
+const FLAG_OR_HIDDEN = once(() => new RegExp(`${FLAG}|${HIDDEN}`, "gu"));
 
 /**
  * Replaces characters that a model reads and a person does not see, and those that turn the reading order around. What emoji
@@ -48,10 +55,11 @@ const FLAG_OR_HIDDEN = new RegExp(`${FLAG}|${HIDDEN}`, "gu");
  */
 export function replaceHidden(text: string, replacement: (character: string) => string): string {
   if (!MAYBE_HIDDEN.test(text)) return text;
-  return text.replace(FLAG_OR_HIDDEN, (found: string, index: number) => {
+  return text.replace(FLAG_OR_HIDDEN(), (found: string, index: number) => {
     if (found.length > 2) return found;
-    NEEDED.lastIndex = index;
-    return NEEDED.test(text) ? found : replacement(found);
+    const needed = NEEDED();
+    needed.lastIndex = index;
+    return needed.test(text) ? found : replacement(found);
   });
 }
 

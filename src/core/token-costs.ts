@@ -18,16 +18,8 @@ const COST_OF_STEP = Int8Array.from(
 /** Words seldom repeat a letter twice. The long tokens for runs of a letter have two to eight of it. */
 const REPEATED = 0.5 * TOKEN;
 
-/** The cost that a letter adds to its word, by the two letters before it and itself. */
+/** The cost that a letter adds to its word, by the two letters before it and itself: see `fillCosts`. */
 export const TRIPLES = new Int8Array(1 << (3 * LETTER_BITS));
-for (const [first, line] of TRIPLE_STEPS.entries()) {
-  for (let place = 0; place < line.length; place++) {
-    const second = Math.floor(place / LETTERS);
-    const letters = (((first << LETTER_BITS) + second) << LETTER_BITS) + (place % LETTERS);
-    const isRepeat = second === first && place % LETTERS === first && first > 0;
-    TRIPLES[letters] = Math.max(COST_OF_STEP[line.charCodeAt(place)]!, isRepeat ? REPEATED : LEAST);
-  }
-}
 
 /**
  * The tokens of a character by the first character of its range. Each letter adds them to its word. Symbols have negative
@@ -110,11 +102,29 @@ const RANGES: readonly [first: number, tokens: number][] = [
   [0xff20, 1.8],
 ];
 
-/** The cost of a character that is not ASCII, by its code divided by 16. */
+/** The cost of a character that is not ASCII, by its code divided by 16: see `fillCosts`. */
 export const FOREIGN = new Int16Array(0x1000);
-for (const [index, [first, tokens]] of RANGES.entries()) {
-  const next = RANGES[index + 1]?.[0] ?? 0x10000;
-  FOREIGN.fill(Math.round(tokens * TOKEN), first >> 4, next >> 4);
+
+/**
+ * Fills the tables. Nothing does so before a text is counted, because it takes milliseconds.
+ *
+ * @param each  Is called for each range of characters that are not ASCII. A letter costs more than 0.
+ */
+export function fillCosts(each: (cost: number, first: number, end: number) => void): void {
+  for (const [first, line] of TRIPLE_STEPS.entries()) {
+    for (let place = 0, second = 0; place < line.length; second++) {
+      const letters = ((first << LETTER_BITS) + second) << LETTER_BITS;
+      for (let third = 0; third < LETTERS; third++) TRIPLES[letters + third] = COST_OF_STEP[line.charCodeAt(place++)]!;
+    }
+    const repeat = (((first << LETTER_BITS) + first) << LETTER_BITS) + first;
+    if (first > 0) TRIPLES[repeat] = Math.max(TRIPLES[repeat]!, REPEATED);
+  }
+  for (const [index, [first, tokens]] of RANGES.entries()) {
+    const end = RANGES[index + 1]?.[0] ?? 0x10000;
+    const cost = Math.round(tokens * TOKEN);
+    FOREIGN.fill(cost, first >> 4, end >> 4);
+    each(cost, first, end);
+  }
 }
 
 /** The cost of a symbol of two surrogates. */

@@ -1,4 +1,4 @@
-import { astralCost, FOREIGN, LETTER_BITS, TOKEN, TRIPLES } from "./token-costs.ts";
+import { astralCost, FOREIGN, fillCosts, LETTER_BITS, TOKEN, TRIPLES } from "./token-costs.ts";
 
 // The classes of characters. Those of letters come first, then those of white space.
 const SMALL = 0;
@@ -12,19 +12,22 @@ const DIGIT = 6;
 const END = 7;
 const END_CODE = 0xffff;
 
+/** The class of each character; empty until the first text is counted. */
 const CLASSES = new Uint8Array(0x10000);
-for (const [index, cost] of FOREIGN.entries())
-  CLASSES.fill(cost > 0 ? FOREIGN_LETTER : MARK, index << 4, (index + 1) << 4);
-CLASSES[END_CODE] = END;
-CLASSES.set(
-  ofAscii((character) => {
-    if (/[a-z]/.test(character)) return SMALL;
-    if (/[A-Z]/.test(character)) return CAPITAL;
-    if (/[0-9]/.test(character)) return DIGIT;
-    if (/[\r\n]/.test(character)) return LINE;
-    return /\s/.test(character) ? SPACE : MARK;
-  }),
-);
+
+function fillClasses(): void {
+  fillCosts((cost, first, end) => CLASSES.fill(cost > 0 ? FOREIGN_LETTER : MARK, first, end));
+  CLASSES[END_CODE] = END;
+  CLASSES.set(
+    ofAscii((character) => {
+      if (/[a-z]/.test(character)) return SMALL;
+      if (/[A-Z]/.test(character)) return CAPITAL;
+      if (/[0-9]/.test(character)) return DIGIT;
+      if (/[\r\n]/.test(character)) return LINE;
+      return /\s/.test(character) ? SPACE : MARK;
+    }),
+  );
+}
 
 /**
  * A word costs this beside its letters, at the start of a text or after several marks. `JOINED` is for a word right after other
@@ -91,6 +94,7 @@ let end = 0;
  */
 export function estimateTokens(text: string): number {
   let cost = 0;
+  if (CLASSES[END_CODE] !== END) fillClasses();
   for (let start = 0; start < text.length; start += CHUNK_CHARS) {
     cost += costOf(text.length <= CHUNK_CHARS ? text : text.slice(start, start + CHUNK_CHARS));
   }

@@ -105,13 +105,16 @@ const PUT_OPTIONS = once(() =>
   z.strictObject({ session: z.optional(identifier()) } satisfies FieldsOf<PutItemOptions>),
 );
 
-const PAGE = { limit: z._default(whole(0, PAGE_LIMIT_MAX), PAGE_LIMIT_MAX), offset: z._default(whole(0), 0) };
+const PAGE = once(() => ({
+  limit: z._default(whole(0, PAGE_LIMIT_MAX), PAGE_LIMIT_MAX),
+  offset: z._default(whole(0), 0),
+}));
 
 const LIST_OPTIONS = once(() =>
   z.strictObject({
     filter: z.optional(FILTER()),
     descending: z._default(trueOrFalse(), false),
-    ...PAGE,
+    ...PAGE(),
   } satisfies FieldsOf<ListItemsOptions>),
 );
 
@@ -120,7 +123,7 @@ const NAMESPACES_OPTIONS = once(() =>
     prefix: z._default(NAMESPACE(), []),
     suffix: z._default(NAMESPACE(), []),
     maxDepth: z.optional(whole(0)),
-    ...PAGE,
+    ...PAGE(),
   } satisfies FieldsOf<ListNamespacesOptions>),
 );
 

@@ -7,7 +7,8 @@ import { HAS_WORKED, IN_TURN_OF, type NamedScope, OF_TARGET } from "./derived/ac
 import type { NotableMessage } from "./facts/messages.ts";
 import { isSummary, openingOf } from "./facts/opening.ts";
 import { openToRead } from "./file/door.ts";
-import { checksumOf } from "./sql/checksum.ts";
+import { columns } from "./sql/statement.ts";
+import { TABLES } from "./sql/tables.ts";
 
 /** Milliseconds that a read waits for a lock. Readers of a write-ahead log wait only while it is made or recovered. */
 const LOCK_WAIT_MS = 100;
@@ -34,44 +35,25 @@ interface HeldPart {
   logPosition: number;
 }
 
-/** The columns that checksums cover, by their names in schema.ts and in that order. The schema's own list takes long to load. */
-export const QUICK_COLUMNS = {
-  sessions:
-    "author createdAtMs evictedSeq externalId forkSeq graduatedSeq id metadata parentSessionId project rewindNumber settings source supersededAtMs title",
-  messages:
-    "createdAtMs digest externalId id metadata name parts pinned role seq sessionId stepId text tokenCount tokenCounter turnSeq",
-  clusters:
-    "atMsLast centroidSum label logPosition messageCount rootId seqFirst seqLast sessionId speakers stepCount tokenCount turnLast vectorCount",
-  storeSettings: "name value",
-  actions: "error kind messageId name ordinal outcome part resultId target",
-};
-/** The columns whose names are not those of the schema in snake case. */
-const OTHER_NAMES: Readonly<Record<string, string>> = { atMsLast: "last_at_ms" };
-
 const END = Number.MAX_SAFE_INTEGER;
 
 type Checked<Row> = Row & { checksum: number | null };
 type StoredMessage = Checked<Omit<NotableMessage, "parts" | "metadata"> & { parts: string; metadata: string | null }>;
 
-/** SQL: the columns of a row that its checksum covers, and the checksum. */
-function wholeRow(table: keyof typeof QUICK_COLUMNS, alias: string): string {
-  const names = QUICK_COLUMNS[table].split(" ").map((key) => {
-    const name = OTHER_NAMES[key] ?? key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-    return `${alias}.${name} AS ${key}`;
-  });
-  return [...names, `${alias}.checksum`].join(", ");
-}
+const UNSEALED_OF_MESSAGES = ["parentId", "embedding", "embedderId", "storedText"] as const;
+const COLUMNS = {
+  sessions: columns(TABLES.sessions).without("frontierVersion"),
+  messages: columns(TABLES.messages).without(...UNSEALED_OF_MESSAGES),
+  storeSettings: columns(TABLES.storeSettings),
+  actions: columns(TABLES.actions),
+};
 
 /** Returns the rows that are not damaged, so that the others can still be read. */
-function intact<Row extends { checksum: number | null }>(
-  table: keyof typeof QUICK_COLUMNS,
-  rows: readonly Row[],
-): Row[] {
-  const keys = QUICK_COLUMNS[table].split(" ");
-  return rows.filter((row) => row.checksum === checksumOf(row, keys));
+function intact<Row extends { checksum: number | null }>(table: keyof typeof COLUMNS, rows: readonly Row[]): Row[] {
+  return rows.filter((row) => COLUMNS[table].damageOf(row) === undefined);
 }
 
-const MESSAGE = wholeRow("messages", "m");
+const MESSAGE = COLUMNS.messages.of("m");
 
 const LAST_AT = `coalesce(
   (SELECT m.created_at_ms FROM messages m WHERE m.session_id = s.id ORDER BY m.seq DESC LIMIT 1), s.created_at_ms)`;
@@ -96,7 +78,7 @@ export class QuickReader {
   /** The sessions of a project, the most recently used first. Sessions of subagents are left out. */
   sessions(project: string, limit: number): QuickSession[] {
     const rows = this.#all<Checked<QuickSession>>(
-      `SELECT ${wholeRow("sessions", "s")}, ${LAST_AT} AS lastAtMs
+      `SELECT ${COLUMNS.sessions.of("s")}, ${LAST_AT} AS lastAtMs
        FROM sessions s WHERE s.project = ? AND s.superseded_at_ms IS NULL AND NOT ${IS_SUBAGENT}
        ORDER BY lastAtMs DESC, s.id LIMIT ?`,
       project,
@@ -122,7 +104,7 @@ export class QuickReader {
   /** See `projectNow`. */
   projectNow(project: string): string {
     const rows = this.#all<Checked<{ value: string }>>(
-      `SELECT ${wholeRow("storeSettings", "t")} FROM store_settings t WHERE name = 'projects'`,
+      `SELECT ${COLUMNS.storeSettings.of("t")} FROM store_settings t WHERE name = 'projects'`,
     );
     if (intact("storeSettings", rows).length < rows.length) throw new Error("The notes on projects are damaged.");
     const { merged } = (rows.length === 0 ? {} : JSON.parse(rows[0]!.value)) as StoredNotes;
@@ -132,7 +114,7 @@ export class QuickReader {
   /** Returns undefined if there is no such session, or if it is a subagent's. */
   session(id: string): QuickSession | undefined {
     const rows = this.#all<Checked<QuickSession>>(
-      `SELECT ${wholeRow("sessions", "s")}, ${LAST_AT} AS lastAtMs FROM sessions s WHERE s.id = ? AND NOT ${IS_SUBAGENT}`,
+      `SELECT ${COLUMNS.sessions.of("s")}, ${LAST_AT} AS lastAtMs FROM sessions s WHERE s.id = ? AND NOT ${IS_SUBAGENT}`,
       id,
     );
     return intact("sessions", rows).map(({ title, lastAtMs }) => ({ id, title, lastAtMs }))[0];
@@ -249,7 +231,7 @@ export class QuickReader {
     { from = "actions", order = "m.created_at_ms DESC, a.message_id DESC" } = {},
   ): PlacedAction[] {
     const rows = this.#all<Checked<PlacedAction>>(
-      `SELECT ${wholeRow("actions", "a")}, m.session_id AS sessionId, m.seq, m.created_at_ms AS createdAtMs, s.project
+      `SELECT ${COLUMNS.actions.of("a")}, m.session_id AS sessionId, m.seq, m.created_at_ms AS createdAtMs, s.project
        FROM ${from} a JOIN messages m ON m.id = a.message_id JOIN sessions s ON s.id = m.session_id
        WHERE ${condition} AND s.superseded_at_ms IS NULL ORDER BY ${order} LIMIT @limit`,
       values,

@@ -1,6 +1,5 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import Database from "better-sqlite3";
-import { getTableName } from "drizzle-orm";
 import { SEALED } from "../../src/store/sql/row-check.ts";
 import { columns } from "../../src/store/sql/statement.ts";
 
@@ -26,7 +25,7 @@ export function inSealed<T>(path: string, use: (database: Database.Database) => 
 /** Gives the rows that have the checksum -1 the right one. */
 export function sealRows(database: Database.Database): void {
   for (const table of SEALED) {
-    const [whole, name] = [columns(table), getTableName(table)];
+    const [whole, name] = [columns(table), table.name];
     const rows = database.prepare<[], Record<string, unknown>>(
       `SELECT rowid AS rowId, ${String(whole)} FROM ${name} NOT INDEXED WHERE checksum = -1`,
     );

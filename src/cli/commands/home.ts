@@ -1,5 +1,7 @@
 import { basename } from "node:path";
+import { beganAtMs } from "../../session/aids/began-at.ts";
 import { sessionIds } from "../../session/aids/session-ids.ts";
+import type { Store } from "../../session/store.ts";
 import { agentCommand } from "../agent-command.ts";
 import type { Command } from "../command.ts";
 import { cutToWidth } from "../screen/display-width.ts";
@@ -7,6 +9,8 @@ import { formatCount, formatMoment, formatTime, oneLine } from "../screen/text.t
 import { lastSessions } from "../stores/find-session.ts";
 
 const OPEN_ENDS_MAX = 3;
+/** The newest sessions in which something may be left open: no fewer than those whose ends `recap` looks at. */
+const SESSIONS_MAX = 20;
 
 /** `coppice` alone runs this command. Help does not list it. */
 export const homeCommand: Command = {
@@ -32,7 +36,8 @@ export const homeCommand: Command = {
     const sessionCount = sessionIds(store).length;
     const [last] = lastSessions(store);
     const sinceMs = (last?.updatedAtMs ?? 0) - RECAP_MS_DEFAULT;
-    const topics = last === undefined ? [] : store.recap({ sinceMs, limit: OPEN_ENDS_MAX, linesMax: 1 }).topics;
+    const fromMs = Math.max(sinceMs, newestFromMs(store));
+    const topics = last === undefined ? [] : store.recap({ sinceMs: fromMs, limit: OPEN_ENDS_MAX, linesMax: 1 }).topics;
     const open = topics.flatMap((topic) => topic.open).slice(0, OPEN_ENDS_MAX);
     const recurring = store.work.friction({ limit: 1 });
     const row = (name: string, text: string): string => {
@@ -63,3 +68,14 @@ export const homeCommand: Command = {
     return { value: { store: storePath, sessionCount, last: last ?? null, open, recurring }, lines };
   },
 };
+
+/** Returns when the newest sessions began, so that a busy week is not read as a whole. */
+function newestFromMs(store: Store): number {
+  const oldest = store.sessions({ limit: 1, offset: SESSIONS_MAX - 1, hidden: false })[0];
+  if (oldest === undefined) return 0;
+  try {
+    return beganAtMs(store.resume(oldest.id));
+  } catch {
+    return 0; // what is damaged of it, `doctor` says
+  }
+}

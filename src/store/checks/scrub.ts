@@ -1,11 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { getTableName } from "drizzle-orm";
-import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { StoreError } from "../../core/errors.ts";
 import { integrityFaults, isOfPages } from "../file/integrity-faults.ts";
 import type { StoreDatabase } from "../file/open.ts";
 import type { Repositories } from "../repositories.ts";
 import { SEALED } from "../sql/row-check.ts";
+import type { Table } from "../sql/tables.ts";
 import { partialIndexProblems } from "./verify-indexes.ts";
 
 const FAULTS_MAX = 20;
@@ -22,7 +21,7 @@ interface Cursor {
   after: number;
 }
 
-const TABLE_NAMES = SEALED.map((table) => getTableName(table));
+const TABLE_NAMES = SEALED.map((table) => table.name);
 const START: Cursor = { table: TABLE_NAMES[0]!, after: -1 };
 
 /**
@@ -88,7 +87,7 @@ function scrubSlice(database: StoreDatabase, { table, after: from }: Cursor): { 
 /** After a page that cannot be read, the rest of the table is left to `verify`. */
 function scrubPart(
   database: StoreDatabase,
-  table: SQLiteTable,
+  table: Table,
   after: number,
 ): { problems: string[]; last: number | undefined } {
   try {

@@ -13,16 +13,16 @@ import { isSession } from "../facts/sessions.ts";
 import { isOfPages } from "../file/integrity-faults.ts";
 import { schemaProblems } from "../file/migrate.ts";
 import type { Repositories } from "../repositories.ts";
-import * as schema from "../sql/schema.ts";
+import { TABLES } from "../sql/tables.ts";
 import { integrityProblems } from "./scrub.ts";
 import { fullTextProblems, isOfFullText, rebuildFullText } from "./verify-full-text.ts";
 import { rebuildableIndexes } from "./verify-indexes.ts";
 
 /** Tables of which no other check reads all columns. */
 const READ_IN_PART = [
-  ...[schema.sessions, schema.unions, schema.summaries, schema.entries, schema.items],
-  ...[schema.undoneUnions, schema.sharedPasts, schema.forgottenMessages, schema.frontierMoves, schema.discardedCosts],
-  ...[schema.messageArtifacts, schema.tombstones, schema.storeSettings, schema.generations],
+  ...[TABLES.sessions, TABLES.unions, TABLES.summaries, TABLES.entries, TABLES.items],
+  ...[TABLES.undoneUnions, TABLES.sharedPasts, TABLES.forgottenMessages, TABLES.frontierMoves, TABLES.discardedCosts],
+  ...[TABLES.messageArtifacts, TABLES.tombstones, TABLES.storeSettings, TABLES.generations],
 ];
 
 const REBUILD = "verify --rebuild";
@@ -170,7 +170,7 @@ class Verification {
     for (const table of READ_IN_PART) {
       for (const text of database.read(() => database.rowCheck.damaged(table).damages)) this.#note(null, text, false);
     }
-    const wrongCheckpoints = database.read(() => database.rowCheck.damaged(schema.themeCheckpoints).damages);
+    const wrongCheckpoints = database.read(() => database.rowCheck.damaged(TABLES.themeCheckpoints).damages);
     this.#repair(null, wrongCheckpoints, () => frontierMoves.deleteCheckpoints());
     const counts = database.read(() => ({ entryCount: entries.count(), itemCount: items.count() }));
     Object.assign(this.#report, counts);

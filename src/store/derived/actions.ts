@@ -7,8 +7,8 @@ import { IS_SESSION } from "../facts/paths.ts";
 import type { StoreDatabase } from "../file/open.ts";
 import { Repository } from "../file/repository.ts";
 import type { StoreSettingRepository } from "../file/store-settings.ts";
-import { actions, messages, sessions } from "../sql/schema.ts";
 import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
+import { TABLES } from "../sql/tables.ts";
 import { HAS_WORKED, IN_TURN_OF, type NamedScope, OF_TARGET } from "./action-scope.ts";
 
 /** Returns what the calls of a step did, in order. The first message of the step has the calls. */
@@ -19,7 +19,7 @@ type Fresh = ReadonlyMap<number, { message: Message }>;
 
 type NamedValues = Record<"project" | "target" | "path", string | null> & { name: string; limit: number };
 
-const ACTION = columns(actions);
+const ACTION = columns(TABLES.actions);
 /** The name in `store_settings` of what was read: `NotedTo`. */
 const NOTED_TO = "noted_to";
 
@@ -28,10 +28,10 @@ interface NotedTo {
   rules: number;
 }
 
-const NEXT = columns(messages, "id", "stepId");
+const NEXT = columns(TABLES.messages, "id", "stepId");
 const PLACED = ACTION.of("a");
-const PLACE = columns(messages, "sessionId", "seq", "createdAtMs").of("m");
-const OF = columns(sessions, "project").of("s");
+const PLACE = columns(TABLES.messages, "sessionId", "seq", "createdAtMs").of("m");
+const OF = columns(TABLES.sessions, "project").of("s");
 const FROM = "FROM actions a JOIN messages m ON m.id = a.message_id JOIN sessions s ON s.id = m.session_id";
 /** SQL: the session is on its path, and of the project. */
 const IN_PROJECT = `s.${IS_SESSION} AND (@project IS NULL OR s.project = @project)`;

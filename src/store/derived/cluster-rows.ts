@@ -1,6 +1,6 @@
 import type { OpenCluster } from "../../forest/cluster.ts";
-import { clusters } from "../sql/schema.ts";
 import { columns, type InsertOf } from "../sql/statement.ts";
+import { TABLES } from "../sql/tables.ts";
 
 export interface ClusterState {
   cluster: OpenCluster;
@@ -15,7 +15,7 @@ export interface StoredCluster extends ClusterState {
   subjectRoot: number | null;
 }
 
-export const CLUSTER = columns(clusters);
+export const CLUSTER = columns(TABLES.clusters);
 /** A row, or what it would be: a fork has none at first. */
 export type ClusterRow = InsertOf<typeof CLUSTER> & { checksum?: number };
 

@@ -2,8 +2,8 @@ import { DamageError } from "../../core/damage.ts";
 import { GENERATION_NOW } from "../facts/generations.ts";
 import { isOnPathOf, PathReader, type PathRepository } from "../facts/paths.ts";
 import type { StoreDatabase } from "../file/open.ts";
-import { clusters } from "../sql/schema.ts";
 import { columns, type RowOf } from "../sql/statement.ts";
+import { TABLES } from "../sql/tables.ts";
 import {
   CLUSTER,
   type ClusterRow,
@@ -14,7 +14,7 @@ import {
 } from "./cluster-rows.ts";
 import type { PastForests } from "./past-forests.ts";
 
-const SIZE = columns(clusters, "rootId", "tokenCount", "settledAt", "logPosition");
+const SIZE = columns(TABLES.clusters, "rootId", "tokenCount", "settledAt", "logPosition");
 /** A cluster with the time of its first message. */
 export type DatedCluster = ClusterRow & { firstAtMs: number };
 

@@ -1,8 +1,8 @@
 import { Repository } from "../file/repository.ts";
-import { discardedCosts } from "../sql/schema.ts";
 import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
+import { TABLES } from "../sql/tables.ts";
 
-const COSTS = columns(discardedCosts);
+const COSTS = columns(TABLES.discardedCosts);
 
 /** The cost of model calls as the service reports it. NULL means that it reports nothing. */
 export interface Costs {

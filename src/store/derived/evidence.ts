@@ -4,9 +4,9 @@ import { decodeEmbedding } from "../../vector/codec.ts";
 import { GENERATION_NOW, vectorNow } from "../facts/generations.ts";
 import { BRANCHES, IS_SESSION, PathReader } from "../facts/paths.ts";
 import { isOfStep, MESSAGE } from "../sql/message-columns.ts";
-import { sessions } from "../sql/schema.ts";
 import { columns, type RowOf } from "../sql/statement.ts";
 import { blobOf } from "../sql/stored-value.ts";
+import { TABLES } from "../sql/tables.ts";
 import { blockOf, ID_BLOCK_SIZE, type IdRange } from "./id-block.ts";
 import type { SearchScope } from "./search-scope.ts";
 
@@ -84,7 +84,7 @@ export class EvidenceRepository extends PathReader {
     { project: string | null; ids: string | null; mine: 0 | 1 },
     RowOf<typeof MESSAGE> & { parentSessionId: string }
   >`
-    SELECT ${MESSAGE.of("m")}, ${columns(sessions, "parentSessionId").of("s")}
+    SELECT ${MESSAGE.of("m")}, ${columns(TABLES.sessions, "parentSessionId").of("s")}
     FROM sessions s CROSS JOIN messages m ON m.session_id = s.id
     WHERE NOT (s.${IS_SESSION}) AND (@project IS NULL OR s.project = @project)
       AND (@mine = 0 OR (SELECT p.author FROM sessions p WHERE p.id = s.parent_session_id) IS NULL)

@@ -1,8 +1,9 @@
 import type { GrowingTheme } from "../../forest/growing-forest.ts";
 import { decodeVector, encodeVector } from "../../vector/codec.ts";
 import { PathReader } from "../facts/paths.ts";
-import { frontierMoves, type ThemeCheckpoint, themeCheckpoints } from "../sql/schema.ts";
+import type { ThemeCheckpoint } from "../sql/schema.ts";
 import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
+import { TABLES } from "../sql/tables.ts";
 
 /** A checkpoint is made each time that this many messages have entered the forest. */
 const CHECKPOINT_MESSAGES = 512;
@@ -10,8 +11,8 @@ const CHECKPOINT_MESSAGES = 512;
 /** So many of the newest checkpoints are kept, and of the others every so many-th. */
 const CHECKPOINTS_KEPT = 4;
 
-const MOVE = columns(frontierMoves);
-const CHECKPOINT = columns(themeCheckpoints).without("id");
+const MOVE = columns(TABLES.frontierMoves);
+const CHECKPOINT = columns(TABLES.themeCheckpoints).without("id");
 
 export type FrontierMove = InsertOf<typeof MOVE>;
 

@@ -1,6 +1,6 @@
 import { PathReader } from "../facts/paths.ts";
-import { pendingVectors } from "../sql/schema.ts";
 import { columns } from "../sql/statement.ts";
+import { TABLES } from "../sql/tables.ts";
 import { heldUntilMs, type Lease } from "./claimant.ts";
 
 export interface ClaimableVector {
@@ -34,7 +34,7 @@ export interface VectorStats {
 /** A message that failed more often may be the cause itself, so its failures do not mean an outage. */
 const OUTAGE_ATTEMPTS_MAX = 3;
 
-const CLAIMABLE = columns(pendingVectors, "messageId", "sessionId", "attempts", "errorCode").of("p");
+const CLAIMABLE = columns(TABLES.pendingVectors, "messageId", "sessionId", "attempts", "errorCode").of("p");
 
 /** SQL: the vector `p` is due, in any session or in `@sessionId`. One condition for both would use no index. */
 const IS_DUE = "p.status = 'due'";

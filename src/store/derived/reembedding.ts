@@ -5,8 +5,8 @@ import { isSummary } from "../facts/opening.ts";
 import { IS_SESSION } from "../facts/paths.ts";
 import { Repository } from "../file/repository.ts";
 import { isOfStep } from "../sql/message-columns.ts";
-import { messages, reembeddedVectors, unions } from "../sql/schema.ts";
 import { columns, type RowOf } from "../sql/statement.ts";
+import { TABLES } from "../sql/tables.ts";
 
 export interface Target {
   generation: number;
@@ -26,8 +26,8 @@ export interface StagedMessage extends GraduatingMessage {
   isMissing: boolean;
 }
 
-const STAGED = columns(reembeddedVectors, "embedding").of("r");
-const STORED = columns(messages, "embedding").of("m");
+const STAGED = columns(TABLES.reembeddedVectors, "embedding").of("r");
+const STORED = columns(TABLES.messages, "embedding").of("m");
 const MESSAGE = GRADUATING.of("m");
 type StagedRow = RowOf<typeof MESSAGE> & RowOf<typeof STAGED> & { isMissing: number; isSummary: number };
 type TargetMessage = Target & { messageId: number };
@@ -40,8 +40,8 @@ const IS_UNSTAGED = `m.text <> '' AND NOT EXISTS (
 const IS_MISSING = "m.text <> '' AND r.message_id IS NULL AS isMissing";
 const JOIN_STAGED = `LEFT JOIN reembedded_vectors r ON ${IS_OF_TARGET} AND r.message_id = m.id`;
 
-const TARGET_MESSAGE = columns(reembeddedVectors, "generation", "embedderId", "messageId").of("r");
-const FOLLOWED = columns(unions, "sessionId", "kind", "node", "root");
+const TARGET_MESSAGE = columns(TABLES.reembeddedVectors, "generation", "embedderId", "messageId").of("r");
+const FOLLOWED = columns(TABLES.unions, "sessionId", "kind", "node", "root");
 
 export type FollowedRow = RowOf<typeof FOLLOWED> & { position: number; kind: "start" | "join" | "settle" };
 

@@ -5,8 +5,8 @@ import { GENERATION_AT } from "../facts/generations.ts";
 import { IS_BEGUN_HERE } from "../facts/paths.ts";
 import { Repository } from "../file/repository.ts";
 import { isOfStep, MESSAGE } from "../sql/message-columns.ts";
-import { clusters, sessions } from "../sql/schema.ts";
 import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
+import { TABLES } from "../sql/tables.ts";
 import { CLUSTER } from "./cluster-rows.ts";
 import type { DatedCluster } from "./clusters.ts";
 import { isEntry, type RootAt, UNDONE, UNION } from "./unions.ts";
@@ -27,13 +27,13 @@ export interface AssignedCluster {
   similarity: number | undefined;
 }
 
-const ASSIGNED = columns(clusters, "sessionId").of("c");
+const ASSIGNED = columns(TABLES.clusters, "sessionId").of("c");
 
 /** A cluster of a subject, with the time of its last message. */
 export type SubjectMember = DatedCluster & { lastAtMs: number };
 
-const SESSION = columns(sessions);
-const SETTLED = columns(clusters, "sessionId", "centroidSum", "settledAt");
+const SESSION = columns(TABLES.sessions);
+const SETTLED = columns(TABLES.clusters, "sessionId", "centroidSum", "settledAt");
 type SettledRow = RowOf<typeof SETTLED> & { root: number; settledAt: number; subject: number | null };
 
 /** Tells whether a row of the log was there at a log position, in the generation of that position. */

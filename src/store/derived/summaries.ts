@@ -2,11 +2,12 @@ import type { SpanStrategy } from "../../core/options.ts";
 import { holdersOf } from "../facts/paths.ts";
 import type { StoreDatabase } from "../file/open.ts";
 import { Repository } from "../file/repository.ts";
-import { summaries } from "../sql/schema.ts";
+import type { summaries } from "../sql/schema.ts";
 import { columns, type RowOf } from "../sql/statement.ts";
+import { TABLES } from "../sql/tables.ts";
 import type { CostRepository } from "./costs.ts";
 
-const SUMMARY = columns(summaries);
+const SUMMARY = columns(TABLES.summaries);
 
 export type SummaryRow = RowOf<typeof SUMMARY>;
 /** The part of a row that changes, as the driver reads it, with all other values. */
@@ -38,7 +39,7 @@ const SPANS_KEPT = 3;
 
 /** What a summary covers. */
 const COVERING = columns(
-  summaries,
+  TABLES.summaries,
   "id",
   "sessionId",
   "level",
@@ -52,9 +53,9 @@ const COVERING = columns(
 const SHOWN_ROOTS_MAX = 200;
 
 const NEW = SUMMARY.without("id");
-const COST = columns(summaries, "sessionId", "summarizerId", "inputTokens", "outputTokens", "costUsd");
+const COST = columns(TABLES.summaries, "sessionId", "summarizerId", "inputTokens", "outputTokens", "costUsd");
 const TRY = columns(
-  summaries,
+  TABLES.summaries,
   "status",
   "logPosition",
   "attempts",
@@ -63,7 +64,7 @@ const TRY = columns(
   "errorCode",
   "nextTryAtMs",
 );
-const CLAIM = columns(summaries, "id", "claimant", "claimedUntilMs");
+const CLAIM = columns(TABLES.summaries, "id", "claimant", "claimedUntilMs");
 type Claim = { id: number; claimant: string; claimedUntilMs: number };
 
 /**
@@ -208,7 +209,7 @@ export class SummaryRepository extends Repository {
         SELECT 1 FROM messages m WHERE m.id IN (SELECT value FROM json_each(@ids))
           AND m.pinned = 0 AND m.seq BETWEEN seq_first AND seq_last))`;
   readonly #costs: CostRepository;
-  readonly #seal = this.sealing(summaries);
+  readonly #seal = this.sealing(TABLES.summaries);
 
   constructor(database: StoreDatabase, costs: CostRepository) {
     super(database);

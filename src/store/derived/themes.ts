@@ -1,11 +1,11 @@
 import type { GrowingTheme } from "../../forest/growing-forest.ts";
 import { PathReader, type PathRepository } from "../facts/paths.ts";
 import type { StoreDatabase } from "../file/open.ts";
-import { themes } from "../sql/schema.ts";
 import { columns, type RowOf } from "../sql/statement.ts";
+import { TABLES } from "../sql/tables.ts";
 import type { PastForests } from "./past-forests.ts";
 
-export const THEME = columns(themes);
+export const THEME = columns(TABLES.themes);
 type ThemeRow = RowOf<typeof THEME>;
 
 export class ThemeRepository extends PathReader {

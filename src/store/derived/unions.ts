@@ -3,10 +3,10 @@ import type { SessionLevel } from "../../core/handle.ts";
 import { GENERATION_AT, GENERATION_NOW } from "../facts/generations.ts";
 import { holdersOf, isOnPathOf, type Path, PathReader, type Piece, rowsIn } from "../facts/paths.ts";
 import { isOfStep } from "../sql/message-columns.ts";
-import { undoneUnions, unions } from "../sql/schema.ts";
 import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
+import { TABLES } from "../sql/tables.ts";
 
-export const UNION = columns(unions);
+export const UNION = columns(TABLES.unions);
 
 /** One row of the log of a session's own forest. `id` is its log position. */
 export type UnionRow = Omit<InsertOf<typeof UNION>, "sessionId" | "generation" | "level" | "kind"> & {
@@ -25,7 +25,7 @@ const IS_ENTRY = `u.kind IN ('start', 'join') AND u.level <> 'subject' AND u.gen
 /** SQL: the row `u` is of the log of the session `@sessionId`. */
 const IS_OF_LOG = isOnPathOf("@sessionId", "u");
 
-export const UNDONE = columns(undoneUnions);
+export const UNDONE = columns(TABLES.undoneUnions);
 export type UndoneRow = UnionRow & { undoneAt: number; members: string | null };
 /** A row that is about to be taken back. */
 type UndoingRow = RowOf<typeof UNION> & Pick<UndoneRow, "members">;

@@ -2,11 +2,11 @@ import { type Artifact, putBack } from "../../core/artifacts.ts";
 import { DamageError } from "../../core/damage.ts";
 import type { Part } from "../../core/message.ts";
 import { Repository } from "../file/repository.ts";
-import { artifacts, messageArtifacts } from "../sql/schema.ts";
 import { columns, type InsertOf } from "../sql/statement.ts";
+import { TABLES } from "../sql/tables.ts";
 
-const ARTIFACT = columns(artifacts);
-const LINK = columns(messageArtifacts);
+const ARTIFACT = columns(TABLES.artifacts);
+const LINK = columns(TABLES.messageArtifacts);
 
 export class ArtifactRepository extends Repository {
   // Appends and reads of long messages run these.

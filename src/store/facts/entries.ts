@@ -1,14 +1,14 @@
 import { DamageError } from "../../core/damage.ts";
 import type { JsonValue } from "../../core/json.ts";
-import { entries } from "../sql/schema.ts";
 import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
 import { decodeValue } from "../sql/stored-value.ts";
+import { TABLES } from "../sql/tables.ts";
 import { PathReader, type Piece, rowsIn, withBranches } from "./paths.ts";
 
-const ENTRY = columns(entries);
-const KNOWN = columns(entries, "id", "beforeSeq", "createdAtMs");
+const ENTRY = columns(TABLES.entries);
+const KNOWN = columns(TABLES.entries, "id", "beforeSeq", "createdAtMs");
 
-const TIME = columns(entries, "createdAtMs");
+const TIME = columns(TABLES.entries, "createdAtMs");
 
 export type NewEntry = Omit<InsertOf<typeof ENTRY>, "id">;
 

@@ -1,16 +1,15 @@
-import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { textOf } from "../../core/artifacts.ts";
 import { DamageError } from "../../core/damage.ts";
 import { baseNameOf } from "../../core/project.ts";
 import type { StoreDatabase } from "../file/open.ts";
 import { type RawValues, Repository, rawInsert, rawRows } from "../file/repository.ts";
 import { isSharedText } from "../sql/message-columns.ts";
-import * as schema from "../sql/schema.ts";
 import { columns } from "../sql/statement.ts";
+import { type DecodedRow, TABLES, type Table } from "../sql/tables.ts";
 import { GENERATION_NOW, type GenerationRow, vectorNow } from "./generations.ts";
 import { withBranches } from "./paths.ts";
 
-const SESSION = columns(schema.sessions);
+const SESSION = columns(TABLES.sessions);
 
 /** A value as SQLite has it, of one that the schema decodes. */
 type RawValue<V> = V extends null | number | string | Buffer
@@ -20,8 +19,8 @@ type RawValue<V> = V extends null | number | string | Buffer
     : V extends Float32Array
       ? Buffer
       : string;
-type RawRow<T extends SQLiteTable, Omitted extends string = never> = {
-  [K in Exclude<keyof T["$inferSelect"], Omitted>]: RawValue<T["$inferSelect"][K]>;
+type RawRow<Row, Omitted extends string = never> = {
+  [K in Exclude<keyof Row, Omitted>]: RawValue<Row[K]>;
 };
 
 /** What the rows of a session come from. It is the first row. */
@@ -38,24 +37,24 @@ export interface RowsOrigin {
 
 /** The tables whose rows move with a session, and the columns that each store sets by itself. */
 export const FACT_TABLES = {
-  sessions: { table: schema.sessions, own: ["frontierVersion"] },
-  messages: { table: schema.messages, own: ["parentId", "text"] },
-  artifacts: { table: schema.artifacts, own: [] },
-  messageArtifacts: { table: schema.messageArtifacts, own: ["checksum"] },
-  forgottenMessages: { table: schema.forgottenMessages, own: ["checksum"] },
-  pendingVectors: { table: schema.pendingVectors, own: ["claimant", "claimedUntilMs"] },
-  unions: { table: schema.unions, own: ["generation", "checksum"] },
-  undoneUnions: { table: schema.undoneUnions, own: ["generation", "checksum"] },
-  frontierMoves: { table: schema.frontierMoves, own: ["checksum"] },
-  summaries: { table: schema.summaries, own: [] },
-  discardedCosts: { table: schema.discardedCosts, own: ["checksum"] },
-  entries: { table: schema.entries, own: [] },
-  items: { table: schema.items, own: ["id"] },
-  tombstones: { table: schema.tombstones, own: ["checksum"] },
-} as const satisfies Record<string, { table: SQLiteTable; own: readonly string[] }>;
+  sessions: { table: TABLES.sessions, own: ["frontierVersion"] },
+  messages: { table: TABLES.messages, own: ["parentId", "text"] },
+  artifacts: { table: TABLES.artifacts, own: [] },
+  messageArtifacts: { table: TABLES.messageArtifacts, own: ["checksum"] },
+  forgottenMessages: { table: TABLES.forgottenMessages, own: ["checksum"] },
+  pendingVectors: { table: TABLES.pendingVectors, own: ["claimant", "claimedUntilMs"] },
+  unions: { table: TABLES.unions, own: ["generation", "checksum"] },
+  undoneUnions: { table: TABLES.undoneUnions, own: ["generation", "checksum"] },
+  frontierMoves: { table: TABLES.frontierMoves, own: ["checksum"] },
+  summaries: { table: TABLES.summaries, own: [] },
+  discardedCosts: { table: TABLES.discardedCosts, own: ["checksum"] },
+  entries: { table: TABLES.entries, own: [] },
+  items: { table: TABLES.items, own: ["id"] },
+  tombstones: { table: TABLES.tombstones, own: ["checksum"] },
+} as const satisfies Record<string, { table: Table; own: readonly string[] }>;
 
 type Raw<T extends keyof typeof FACT_TABLES> = RawRow<
-  (typeof FACT_TABLES)[T]["table"],
+  DecodedRow<(typeof FACT_TABLES)[T]["table"]>,
   (typeof FACT_TABLES)[T]["own"][number]
 >;
 
@@ -147,11 +146,10 @@ export class FactRowRepository extends Repository {
 
   /** @throws {DamageError} if an index may hide a row of a session. */
   assertWhole(): void {
-    const { messages, unions } = schema;
-    this.rowCheck.assertWhole(messages, "messages_by_seq");
-    this.rowCheck.assertWhole(unions, "unions_by_session");
+    this.rowCheck.assertWhole(TABLES.messages, "messages_by_seq");
+    this.rowCheck.assertWhole(TABLES.unions, "unions_by_session");
     for (const { table } of Object.values(FACT_TABLES)) {
-      if (table !== messages && table !== unions) this.rowCheck.assertWhole(table);
+      if (table !== TABLES.messages && table !== TABLES.unions) this.rowCheck.assertWhole(table);
     }
   }
 
@@ -161,7 +159,7 @@ export class FactRowRepository extends Repository {
 
   /** Overwrites the session, if there is one, so that its children keep it. */
   putSession({ checksum: _, ...row }: RawValues): void {
-    rawInsert(this.#database, schema.sessions, "overwrite")(row);
+    rawInsert(this.#database, TABLES.sessions, "overwrite")(row);
   }
 
   insert(table: keyof typeof FACT_TABLES, row: RawValues): void {
@@ -194,7 +192,7 @@ export class FactRowRepository extends Repository {
   }
 
   itemsOf(sessionId: string): FactTables["items"][] {
-    const rows = [...rawRows(this.#database, schema.items, CONDITIONS.items, { id: sessionId })];
+    const rows = [...rawRows(this.#database, TABLES.items, CONDITIONS.items, { id: sessionId })];
     for (const row of rows) delete row.id;
     return rows as FactTables["items"][];
   }

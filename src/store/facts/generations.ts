@@ -1,7 +1,7 @@
 import { DamageError } from "../../core/damage.ts";
 import { Repository } from "../file/repository.ts";
-import { generations } from "../sql/schema.ts";
 import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
+import { TABLES } from "../sql/tables.ts";
 
 export const GENERATION_NOW = "(SELECT max(id) FROM generations)";
 
@@ -19,7 +19,7 @@ export function vectorNow(table: string): string {
     ELSE (SELECT r.embedding FROM reembedded_vectors r WHERE ${IS_UNMOVED} AND r.message_id = ${table}.id) END`;
 }
 
-const GENERATION = columns(generations);
+const GENERATION = columns(TABLES.generations);
 const NEW = GENERATION.without("id");
 export type GenerationRow = RowOf<typeof GENERATION>;
 
@@ -42,7 +42,7 @@ export class GenerationRepository extends Repository {
   /** Oldest first. */
   readonly ids = this.statement<[], number>`SELECT id FROM generations ORDER BY id`.pluck().all;
   readonly #insert = this.statement<InsertOf<typeof NEW>>`${NEW.insert()}`.run;
-  readonly #seal = this.sealing(generations);
+  readonly #seal = this.sealing(TABLES.generations);
 
   /** The generation in use; undefined in a store that was never written to. @throws {DamageError} if any is damaged or lost. */
   newest(): GenerationRow | undefined {

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { Repository } from "../file/repository.ts";
-import { importedFiles } from "../sql/schema.ts";
 import { columns, type RowOf } from "../sql/statement.ts";
+import { TABLES } from "../sql/tables.ts";
 
 /** The part of a file that an import has read, to recognize it after the file has grown. */
 export interface KnownPart {
@@ -28,7 +28,7 @@ export interface FoundInFile {
   part?: KnownPart & { rules: string };
 }
 
-const FILE = columns(importedFiles);
+const FILE = columns(TABLES.importedFiles);
 
 /** Rows of `imported_files`. They hold digests, because a path may name a project that is forgotten later. */
 export class ImportedFileRepository extends Repository {

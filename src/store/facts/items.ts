@@ -2,12 +2,12 @@ import { parseStored } from "../../core/damage.ts";
 import type { JsonValue } from "../../core/json.ts";
 import { TAGS } from "../../core/tags.ts";
 import { Repository } from "../file/repository.ts";
-import { items } from "../sql/schema.ts";
 import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
 import { decodeValue } from "../sql/stored-value.ts";
+import { TABLES } from "../sql/tables.ts";
 
-const ITEM = columns(items);
-const KNOWN = columns(items, "id", "createdAtMs");
+const ITEM = columns(TABLES.items);
+const KNOWN = columns(TABLES.items, "id", "createdAtMs");
 
 export type NewItem = Omit<InsertOf<typeof ITEM>, "id" | "createdAtMs">;
 

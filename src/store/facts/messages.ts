@@ -6,6 +6,7 @@ import type { JsonValue, Message, Part, Role } from "../../core/message.ts";
 import { messageTokens, type TokenCounter } from "../../core/tokens.ts";
 import { encodeEmbedding } from "../../vector/codec.ts";
 import type { StoreDatabase } from "../file/open.ts";
+import { CODECS } from "../sql/codecs.ts";
 import {
   isOfStep,
   MESSAGE,
@@ -16,8 +17,8 @@ import {
   storedTextOf,
   uncheckedRowOf,
 } from "../sql/message-columns.ts";
-import { forgottenMessages, messages } from "../sql/schema.ts";
 import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
+import { type DecodedRow, TABLES } from "../sql/tables.ts";
 import type { ArtifactRepository } from "./artifacts.ts";
 import { GENERATION_NOW, vectorNow } from "./generations.ts";
 import { isSummary } from "./opening.ts";
@@ -73,7 +74,7 @@ export type NotableMessage = Pick<
   Pick<SelectedMessage, "externalId" | "metadata"> & { parts: Part[] };
 
 export const GRADUATING = columns(
-  messages,
+  TABLES.messages,
   "id",
   "seq",
   "stepId",
@@ -92,17 +93,20 @@ const ENTERING_TEXT_CHARS = 500;
 export type GraduatingMessage = RowOf<typeof GRADUATING> & { isSummary: number; embedding: Float32Array | null };
 type GraduatingRow = Omit<GraduatingMessage, "embedding"> & { embedding: Buffer | null };
 
-const WINDOW = columns(messages, "seq", "stepId", "tokenCount");
-const PLACES = columns(messages, "id", "stepId");
-const PARENTS = columns(messages, "id", "parentId");
-const PLACED_PARENTS = columns(messages, "id", "parentId", "sessionId");
-const STEP = columns(messages, "sessionId", "stepId", "seq");
-const KEYS = columns(messages, "id", "seq", "digest");
-const NAMES = columns(messages, "seq", "externalId", "role");
-const FORGOTTEN = columns(forgottenMessages);
+const WINDOW = columns(TABLES.messages, "seq", "stepId", "tokenCount");
+const PLACES = columns(TABLES.messages, "id", "stepId");
+const PARENTS = columns(TABLES.messages, "id", "parentId");
+const PLACED_PARENTS = columns(TABLES.messages, "id", "parentId", "sessionId");
+const STEP = columns(TABLES.messages, "sessionId", "stepId", "seq");
+const KEYS = columns(TABLES.messages, "id", "seq", "digest");
+const NAMES = columns(TABLES.messages, "seq", "externalId", "role");
+const FORGOTTEN = columns(TABLES.forgottenMessages);
 
 type IdAndSeq = { id: number; seq: number };
-type InsertedRow = Record<Exclude<keyof typeof messages.$inferSelect, "checksum">, string | number | Buffer | null>;
+type InsertedRow = Record<
+  Exclude<keyof DecodedRow<typeof TABLES.messages>, "checksum">,
+  string | number | Buffer | null
+>;
 /** A time in Unix milliseconds, both ends included. */
 export interface Span {
   sinceMs: number;
@@ -121,7 +125,7 @@ const OF_STEPS = `${STEPS} ORDER BY m.seq`;
 /** Rows of `messages`. This file is long, because all statements share the shape of a row and its checks. */
 export class MessageRepository extends PathReader {
   // Appends and moves of the frontier run these.
-  readonly #insert = this.statement<InsertedRow>`${columns(messages).insert()}`;
+  readonly #insert = this.statement<InsertedRow>`${columns(TABLES.messages).insert()}`;
   /** The seq of the session's next message. Seqs of forgotten messages are not used again. */
   readonly nextSeq = this.statement<{ sessionId: string }, number>`
     SELECT max(coalesce((SELECT max(seq) FROM messages WHERE session_id = @sessionId), -1),
@@ -158,7 +162,7 @@ export class MessageRepository extends PathReader {
     [sessionId: string, seqLast: number],
     { id: number; seq: number; turnSeq: number }
   >`
-    SELECT ${columns(messages, "id", "seq", "turnSeq")} FROM messages WHERE session_id = ? AND seq <= ?
+    SELECT ${columns(TABLES.messages, "id", "seq", "turnSeq")} FROM messages WHERE session_id = ? AND seq <= ?
     ORDER BY seq DESC LIMIT 1`;
   readonly isStored = this.statement<[id: number], number>`SELECT EXISTS (SELECT 1 FROM messages WHERE id = ?)`.pluck()
     .one;
@@ -185,7 +189,7 @@ export class MessageRepository extends PathReader {
     .map(messageRowOf);
   /** The messages that a session holds itself in a time, in order. */
   readonly #timesIn = this.statement<Span & { sessionId: string }, { id: number; atMs: number }>`
-    SELECT ${columns(messages, "id")}, created_at_ms AS atMs FROM messages
+    SELECT ${columns(TABLES.messages, "id")}, created_at_ms AS atMs FROM messages
     WHERE session_id = @sessionId AND created_at_ms BETWEEN @sinceMs AND @untilMs ORDER BY seq`;
   readonly #saidBefore = this.statement<SeqRange, MessageValues>`
     SELECT ${MESSAGE} FROM messages
@@ -197,7 +201,7 @@ export class MessageRepository extends PathReader {
   /** What users and models said in some steps, in order. */
   readonly notableOf = this.statement<[stepIds: string], SelectedMessage>`
     SELECT ${MESSAGE.of("m")} ${STEPS} WHERE m.role NOT IN ('system', 'tool') ORDER BY m.seq`.map(notableMessage).allOf;
-  readonly #seal = this.sealing(messages);
+  readonly #seal = this.sealing(TABLES.messages);
   readonly #setPinned = this.statement<[pinned: number, id: number]>`UPDATE messages SET pinned = ? WHERE id = ?`.run;
   /** The session and the step of a message. Its content may be damaged. */
   readonly stepOf = this.statement<[id: number], RowOf<typeof STEP>>`
@@ -215,7 +219,7 @@ export class MessageRepository extends PathReader {
   // Rewinds run these.
   /** The step that a rewind divides, and the first message of its later part. */
   readonly dividedBy = this.statement<{ sessionId: string; seqLast: number }, { stepId: number; partId: number }>`
-    SELECT ${columns(messages, "stepId")}, id AS partId FROM messages
+    SELECT ${columns(TABLES.messages, "stepId")}, id AS partId FROM messages
     WHERE session_id = @sessionId AND seq > @seqLast AND step_id < (
       SELECT id FROM messages WHERE session_id = @sessionId AND seq > @seqLast ORDER BY seq LIMIT 1)
     ORDER BY seq LIMIT 1`.get;
@@ -281,7 +285,7 @@ export class MessageRepository extends PathReader {
     { sessionId: string; seqFirst: number; seqLast: number },
     { externalId: string | null; digest: string; seq: number }
   >`
-    SELECT ${columns(messages, "externalId")},
+    SELECT ${columns(TABLES.messages, "externalId")},
            CASE role
              WHEN 'tool' THEN (SELECT json_group_array(value ->> 'toolCallId') FROM json_each(parts))
              ELSE lower(hex(digest))
@@ -755,6 +759,6 @@ function notableMessage(row: SelectedMessage): NotableMessage {
 
 function graduatingMessage(row: GraduatingRow): GraduatingMessage {
   const { embedding } = row;
-  const vector = embedding === null ? null : (messages.embedding.mapFromDriverValue(embedding) as Float32Array);
+  const vector = embedding === null ? null : CODECS.embedding.fromDriver(embedding);
   return Object.assign(row, { embedding: vector });
 }

@@ -3,8 +3,8 @@ import type { JsonValue } from "../../core/message.ts";
 import { OPENING_MESSAGES_MIN, originKeys } from "../../core/remembered.ts";
 import type { StoreDatabase } from "../file/open.ts";
 import { Repository } from "../file/repository.ts";
-import { messages, sessions } from "../sql/schema.ts";
 import { columns, type RowOf } from "../sql/statement.ts";
+import { TABLES } from "../sql/tables.ts";
 import type { TombstoneRepository } from "./tombstones.ts";
 
 /** A stored message, with what its copies have in common with it. */
@@ -19,10 +19,10 @@ export interface KnownOrigin {
   places: readonly string[];
 }
 
-const FACTS = columns(messages, "id", "sessionId", "seq", "externalId", "createdAtMs");
+const FACTS = columns(TABLES.messages, "id", "sessionId", "seq", "externalId", "createdAtMs");
 type Facts = RowOf<typeof FACTS> & { digest: string; metadata: string | null; isTimeShared: number };
 
-const PARENT = columns(sessions, "parentSessionId");
+const PARENT = columns(TABLES.sessions, "parentSessionId");
 
 /** More generations of subagents or forks than anybody has. Damaged rows may be in a circle. */
 const ANCESTORS_MAX = 100;

@@ -2,8 +2,8 @@ import { DamageError } from "../../core/damage.ts";
 import { StoreError } from "../../core/errors.ts";
 import type { StoreDatabase } from "../file/open.ts";
 import { Repository } from "../file/repository.ts";
-import { sessions, sharedPasts } from "../sql/schema.ts";
 import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
+import { TABLES } from "../sql/tables.ts";
 import { GENERATION_NOW } from "./generations.ts";
 
 /** A part of a path: messages from one seq to another, both included, and the rows of the log up to a position. */
@@ -25,8 +25,8 @@ export type Path = readonly Piece[];
 
 const LAST = Number.MAX_SAFE_INTEGER;
 
-const PAST = columns(sharedPasts);
-const ORIGIN = columns(sessions, "id", "parentSessionId", "forkSeq", "supersededAtMs");
+const PAST = columns(TABLES.sharedPasts);
+const ORIGIN = columns(TABLES.sessions, "id", "parentSessionId", "forkSeq", "supersededAtMs");
 
 /** SQL: a row of `sessions` is a session. The others hold messages that a session has superseded. */
 export const IS_SESSION = "superseded_at_ms IS NULL";
@@ -77,7 +77,7 @@ export class PathRepository extends Repository {
       WHERE session_id = ? AND id > ? AND level <> 'subject' AND generation = ${GENERATION_NOW})`.pluck().one;
   /** The forks that share messages after a seq. @throws {DamageError} if an index may hide one. */
   sharing(holderId: string, seq: number): string[] {
-    this.rowCheck.assertWhole(sharedPasts);
+    this.rowCheck.assertWhole(TABLES.sharedPasts);
     return this.#sharing.all(holderId, seq);
   }
 
@@ -137,7 +137,7 @@ export class PathRepository extends Repository {
 
   /** The sessions whose log has a row: the one that holds it, and the forks that share it. @throws {DamageError} like `sharing`. */
   withRow(holderId: string, position: number): string[] {
-    this.rowCheck.assertWhole(sharedPasts);
+    this.rowCheck.assertWhole(TABLES.sharedPasts);
     return [holderId, ...this.#sharingLog.all(holderId, position)];
   }
 
@@ -150,7 +150,7 @@ export class PathRepository extends Repository {
     const { parentSessionId = null, forkSeq = null, supersededAtMs = null } = this.#origin.get(sessionId) ?? {};
     const past = this.#past(sessionId).map(pieceOf);
     if (past.length === 0) {
-      if (forkSeq !== null && supersededAtMs === null) this.rowCheck.assertWhole(sharedPasts);
+      if (forkSeq !== null && supersededAtMs === null) this.rowCheck.assertWhole(TABLES.sharedPasts);
       return;
     }
     // A parent can be forgotten if it holds nothing of what the fork shares. The newest holder shares the same.

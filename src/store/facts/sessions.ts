@@ -2,11 +2,12 @@ import { DamageError } from "../../core/damage.ts";
 import { StoreError } from "../../core/errors.ts";
 import type { SessionSettings } from "../../core/options.ts";
 import { Repository } from "../file/repository.ts";
-import { sessions } from "../sql/schema.ts";
+import type { sessions } from "../sql/schema.ts";
 import { columns, type RowOf } from "../sql/statement.ts";
+import { TABLES } from "../sql/tables.ts";
 import { IS_SESSION } from "./paths.ts";
 
-export const SESSION = columns(sessions);
+export const SESSION = columns(TABLES.sessions);
 export type SessionRow = RowOf<typeof SESSION>;
 
 export type NewSession = Omit<
@@ -63,7 +64,7 @@ export class SessionRepository extends Repository {
   readonly unchecked = this.statement<[id: string], Omit<SessionRow, "checksum">>`
     SELECT ${SESSION.without("checksum")} FROM sessions WHERE id = ?`.get;
   readonly #insert = this.statement<[Record<string, unknown>]>`${SESSION.insert()}`.run;
-  readonly #seal = this.sealing(sessions);
+  readonly #seal = this.sealing(TABLES.sessions);
   readonly #raw = this.statement<[id: string], Record<string, unknown>>`
     SELECT ${String(SESSION)} FROM sessions WHERE id = ?`.get;
   readonly #moveFrontier = this.statement<[graduatedSeq: number, evictedSeq: number, moveCount: number, id: string]>`
@@ -120,7 +121,7 @@ export class SessionRepository extends Repository {
     SELECT coalesce(max(rewind_number), 0) FROM sessions WHERE parent_session_id = ?`.pluck();
   /** The branch that `undo` takes back next. */
   readonly newestRewind = this.statement<[id: string], { id: string; forkSeq: number }>`
-    SELECT ${columns(sessions, "id", "forkSeq")} FROM sessions WHERE parent_session_id = ? AND rewind_number IS NOT NULL
+    SELECT ${columns(TABLES.sessions, "id", "forkSeq")} FROM sessions WHERE parent_session_id = ? AND rewind_number IS NOT NULL
     ORDER BY rewind_number DESC LIMIT 1`.get;
   readonly #branches = this.statement<[id: string], SessionRow & BranchMessages>`
     SELECT ${SESSION.of("s")},
@@ -130,7 +131,7 @@ export class SessionRepository extends Repository {
     ORDER BY coalesce(rewind_number, 0), superseded_at_ms, id`.all;
   /** The message with this external id that a session has superseded, and its branch. */
   readonly superseded = this.statement<[id: string, externalId: string], SupersededMessage>`
-    SELECT m.id, m.seq, ${columns(sessions, "forkSeq").of("s")}, s.id AS branchId, s.rewind_number IS NOT NULL AS isUndoable, m.digest
+    SELECT m.id, m.seq, ${columns(TABLES.sessions, "forkSeq").of("s")}, s.id AS branchId, s.rewind_number IS NOT NULL AS isUndoable, m.digest
     FROM sessions s JOIN messages m ON m.session_id = s.id
     WHERE s.parent_session_id = ? AND s.superseded_at_ms IS NOT NULL AND m.external_id = ? LIMIT 1`.get;
   readonly #undoableAfter = this.statement<[id: string, seq: number], string>`

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import { messages } from "../sql/schema.ts";
 import { columns, type RowOf } from "../sql/statement.ts";
 import { blobOf } from "../sql/stored-value.ts";
+import { TABLES } from "../sql/tables.ts";
 import { PathReader } from "./paths.ts";
 
-const CONTENT = columns(messages, "id", "tokenCount", "digest");
+const CONTENT = columns(TABLES.messages, "id", "tokenCount", "digest");
 
 /** The messages of a span, without pinned ones. */
 export interface SpanContent {

@@ -3,8 +3,9 @@ import { OPENING_MESSAGES, OPENING_MESSAGES_MIN, type RememberedMessage } from "
 import type { StoreDatabase } from "../file/open.ts";
 import { Repository } from "../file/repository.ts";
 import type { StoreSettingRepository } from "../file/store-settings.ts";
-import { messages, tombstones } from "../sql/schema.ts";
+import type { tombstones } from "../sql/schema.ts";
 import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
+import { TABLES } from "../sql/tables.ts";
 
 const KEY_BYTES = 32;
 const DIGEST_BYTES = 16;
@@ -12,11 +13,11 @@ const DIGEST_BYTES = 16;
 /** The name of the setting that holds the key, in hex. */
 const KEY_SETTING = "tombstoneKey";
 
-const NAMED = columns(messages, "id", "seq", "externalId", "createdAtMs");
+const NAMED = columns(TABLES.messages, "id", "seq", "externalId", "createdAtMs");
 /** SQL: the bytes of a message's digest. In a damaged row they may have become text, which must not prevent forgetting. */
 const DIGEST = "CAST(digest AS BLOB) AS digest";
 
-const TOMBSTONE = columns(tombstones);
+const TOMBSTONE = columns(TABLES.tombstones);
 
 export type TombstoneRow = Omit<typeof tombstones.$inferInsert, "checksum">;
 

@@ -1,8 +1,8 @@
 import { openSync, readSync, statSync } from "node:fs";
 import { Repository } from "../file/repository.ts";
-import { entries, items } from "../sql/schema.ts";
 import { columns } from "../sql/statement.ts";
 import { decodeValue, type StoredValue } from "../sql/stored-value.ts";
+import { TABLES } from "../sql/tables.ts";
 
 /**
  * A text is looked for in pieces of this many bytes. A shorter one, or one that is little longer, must be there as a whole. Of a long one,
@@ -217,8 +217,8 @@ export class TraceRepository extends Repository {
     UNION ALL SELECT id, CAST(title AS BLOB) FROM sessions WHERE title IS NOT NULL`.raw();
   /** What programs keep beside the messages of a session. Long values are compressed, so that no search of the file finds them. */
   readonly #compressed = this.statement<[], { sessionId: string } & StoredValue>`
-    SELECT ${columns(entries, "sessionId", "encoding", "value")} FROM entries WHERE encoding LIKE 'deflated%'
-    UNION ALL SELECT ${columns(items, "sessionId", "encoding", "value")} FROM items WHERE encoding LIKE 'deflated%' AND session_id IS NOT NULL`;
+    SELECT ${columns(TABLES.entries, "sessionId", "encoding", "value")} FROM entries WHERE encoding LIKE 'deflated%'
+    UNION ALL SELECT ${columns(TABLES.items, "sessionId", "encoding", "value")} FROM items WHERE encoding LIKE 'deflated%' AND session_id IS NOT NULL`;
   readonly #plain = this.statement<[], SessionText>`
     SELECT session_id, CAST(value AS BLOB) FROM entries WHERE encoding NOT LIKE 'deflated%'
     UNION ALL SELECT session_id, CAST(value AS BLOB) FROM items WHERE encoding NOT LIKE 'deflated%' AND session_id IS NOT NULL`.raw();

@@ -1,8 +1,7 @@
-import { getTableName } from "drizzle-orm";
-import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { DamageError } from "../../core/damage.ts";
 import type { RowCheck } from "../sql/row-check.ts";
 import { columns, type StatementTag } from "../sql/statement.ts";
+import type { Table } from "../sql/tables.ts";
 import type { StoreDatabase } from "./open.ts";
 
 /** The values of a row as the driver reads them, by the names in the schema. */
@@ -22,9 +21,9 @@ export abstract class Repository {
   }
 
   /** Returns a function that writes the checksum of a row after a statement has changed it. */
-  protected sealing(table: SQLiteTable, key = "id"): (id: string | number) => void {
+  protected sealing(table: Table, key = "id"): (id: string | number) => void {
     const whole = columns(table);
-    const name = getTableName(table);
+    const name = table.name;
     const read = this.statement<
       [id: string | number],
       Record<string, unknown>
@@ -45,12 +44,12 @@ export abstract class Repository {
 /** Yields rows of a table as the driver reads them, to move them. @throws {DamageError} if one is damaged. */
 export function* rawRows(
   { statement }: StoreDatabase,
-  table: SQLiteTable,
+  table: Table,
   condition: string,
   values: object,
 ): Generator<RawValues> {
   const whole = columns(table);
-  const rows = statement<[object], RawValues>`SELECT ${String(whole)} FROM ${getTableName(table)} ${condition}`;
+  const rows = statement<[object], RawValues>`SELECT ${String(whole)} FROM ${table.name} ${condition}`;
   for (const row of rows.iterate(values)) {
     const damage = whole.damageOf(row);
     if (damage !== undefined) throw new DamageError(damage);
@@ -66,7 +65,7 @@ export function* rawRows(
  */
 export function rawInsert(
   { statement }: StoreDatabase,
-  table: SQLiteTable,
+  table: Table,
   existing: "fail" | "skip" | "overwrite",
 ): (row: RawValues) => number {
   const whole = columns(table);

@@ -1,8 +1,8 @@
-import { storeSettings } from "../sql/schema.ts";
 import { columns, type RowOf } from "../sql/statement.ts";
+import { TABLES } from "../sql/tables.ts";
 import { Repository } from "./repository.ts";
 
-const SETTING = columns(storeSettings);
+const SETTING = columns(TABLES.storeSettings);
 
 /** Rows of `store_settings`. */
 export class StoreSettingRepository extends Repository {

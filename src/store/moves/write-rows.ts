@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { crc32 } from "node:zlib";
-import { getTableColumns } from "drizzle-orm";
 import { systemClock } from "../../core/clock.ts";
 import { DamageError } from "../../core/damage.ts";
 import { digestOf } from "../../core/digest.ts";
@@ -29,6 +28,7 @@ import type { RawValues } from "../file/repository.ts";
 import type { Repositories } from "../repositories.ts";
 import { columns } from "../sql/statement.ts";
 import { decodeValue } from "../sql/stored-value.ts";
+import type { Table } from "../sql/tables.ts";
 import { type Changeable, changeableIn, mergedOf, putChangeable } from "./changeable.ts";
 import { rowText } from "./row-text.ts";
 import { sessionRows } from "./session-rows.ts";
@@ -556,10 +556,10 @@ function checkedRow({ table, row }: FactRow): RawValues {
     : invalid(`"${String(table)}" is no table of a session`);
   const values = row as unknown as RawValues;
   const own: readonly string[] = found.own;
-  const wanted = Object.entries(getTableColumns(found.table)).filter(([key]) => !own.includes(key));
+  const wanted = Object.entries(found.table.columns).filter(([key]) => !own.includes(key));
   for (const [key, column] of wanted) {
     const value = values[key];
-    const type = column.getSQLType();
+    const type = column.type;
     const isOptional = table === "messages" && key === "embedding" && value === undefined;
     const isRight =
       value === null
@@ -574,7 +574,7 @@ function checkedRow({ table, row }: FactRow): RawValues {
   const known = Object.fromEntries(wanted.map(([key]) => [key, values[key] ?? null]));
   if (table === "undoneUnions") assertUndone(known);
   if (table === "messages" || table === "unions" || table === "undoneUnions") return known;
-  const damage = own.includes("checksum") ? undefined : columns(found.table).damageOf(known);
+  const damage = own.includes("checksum") ? undefined : columns(found.table as Table).damageOf(known);
   if (damage !== undefined) invalid(damage);
   if (table === "entries" || table === "items") assertDecodes(known);
   if (table === "sessions") assertSettings(known);

@@ -1,11 +1,11 @@
 import { parseStored } from "../../core/damage.ts";
 import type { Part } from "../../core/message.ts";
-import { messages } from "./schema.ts";
 import { Columns, columns, type RowOf } from "./statement.ts";
+import { TABLES } from "./tables.ts";
 
 const HAS_PAIRS = /[\ud800-\udbff]/;
 
-const READ = columns(messages).without("parentId", "embedding", "embedderId", "storedText");
+const READ = columns(TABLES.messages).without("parentId", "embedding", "embedderId", "storedText");
 
 /** SQL: the message `m` is of a step. It uses the key for the step's first message, and the index by step for the others. */
 export function isOfStep(step: string): string {
@@ -24,7 +24,7 @@ export type SelectedMessage = RowOf<typeof READ> & {
  */
 class MessageColumns extends Columns<SelectedMessage> {
   constructor(alias = "") {
-    super(messages, READ.keys, alias);
+    super(TABLES.messages, READ.keys, alias);
   }
 
   override of(alias: string): MessageColumns {

@@ -1,8 +1,7 @@
 import type Database from "better-sqlite3";
-import { getTableName } from "drizzle-orm";
-import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { DamageError } from "../../core/damage.ts";
 import { columns } from "./statement.ts";
+import type { Table } from "./tables.ts";
 import { UNSEALED } from "./unsealed.ts";
 
 interface IndexName {
@@ -26,7 +25,7 @@ export interface RowRange {
 const sumOf = (id: string): string => `count(*) || ' ' || coalesce(sum((${id} * 31) % 1000003), 0)`;
 
 /** The tables whose rows have checksums. */
-export const SEALED: readonly SQLiteTable[] = [...UNSEALED.keys()];
+export const SEALED: readonly Table[] = [...UNSEALED.keys()];
 
 /** Compares rows with their checksums, and indexes with the rows of their tables. */
 export class RowCheck {
@@ -44,10 +43,10 @@ export class RowCheck {
    * @param after  A row id.
    * @returns also the id of the last row, if there may be more.
    */
-  damaged(table: SQLiteTable, { after, limit } = { after: -1, limit: -1 }): Damaged {
+  damaged(table: Table, { after, limit } = { after: -1, limit: -1 }): Damaged {
     const whole = columns(table);
     const rows = this.#client.prepare<[after: number, limit: number], Record<string, unknown> & { rowId: number }>(
-      `SELECT rowid AS rowId, ${String(whole)} FROM ${getTableName(table)} NOT INDEXED
+      `SELECT rowid AS rowId, ${String(whole)} FROM ${table.name} NOT INDEXED
       WHERE rowid > ? ORDER BY rowid LIMIT ?`,
     );
     const damages: string[] = [];
@@ -69,8 +68,8 @@ export class RowCheck {
    * @param only  The name of the index; by default all of the table.
    * @throws {DamageError} if an index lacks rows, has others, or has them under other keys.
    */
-  assertWhole(table: SQLiteTable, only?: string): void {
-    const tableName = getTableName(table);
+  assertWhole(table: Table, only?: string): void {
+    const tableName = table.name;
     if (this.#whole.has(only ?? tableName)) return;
     for (const index of indexesOf(this.#client, tableName)) {
       if (only !== undefined && only !== index.name) continue;
@@ -83,8 +82,8 @@ export class RowCheck {
   }
 
   /** Names the indexes that lack one of the rows after one row id and up to another, or have it under another key. */
-  lacking(table: SQLiteTable, range: RowRange): string[] {
-    const tableName = getTableName(table);
+  lacking(table: Table, range: RowRange): string[] {
+    const tableName = table.name;
     return indexesOf(this.#client, tableName)
       .filter((index) => {
         const [rows, found] = this.#lookUp(index, tableName, "NOT INDEXED", `INDEXED BY "${index.name}"`, range);

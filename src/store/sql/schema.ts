@@ -12,58 +12,29 @@ import {
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
 import type { ActionKind, ActionOutcome } from "../../core/action.ts";
-import { DamageError, parseStored } from "../../core/damage.ts";
 import type { JsonValue, Role } from "../../core/message.ts";
 import type { SessionSettings, SpanStrategy } from "../../core/options.ts";
 import type { Speech } from "../../forest/speech.ts";
 import type { Theme } from "../../forest/themes.ts";
-import { decodeEmbedding, decodeVector, encodeEmbedding, encodeVector } from "../../vector/codec.ts";
+import { CODECS } from "./codecs.ts";
+import type { ValueEncoding } from "./stored-value.ts";
 
 // Names of tables and columns are public, because users write SQL. This file is long, so that users find every table in
 // one place. Views are in the migrations, because drizzle cannot express them.
 
-export type ValueEncoding = "json" | "deflated json" | "bytes" | "deflated bytes";
+const bytes = customType<{ data: Buffer; driverData: Buffer }>({ dataType: () => "blob", ...CODECS.bytes });
 
-/** The driver gives bytes as they are. In a damaged row they can have any type. */
-const bytes = customType<{ data: Buffer; driverData: Buffer }>({
-  dataType: () => "blob",
-  fromDriver: (blob) => {
-    if (!Buffer.isBuffer(blob)) throw new DamageError("a stored value is not a BLOB");
-    return blob;
-  },
-});
+const vector = customType<{ data: Float32Array; driverData: Buffer }>({ dataType: () => "blob", ...CODECS.vector });
 
-/** Little-endian Float32 values, 4 bytes each. */
-const vector = customType<{ data: Float32Array; driverData: Buffer }>({
-  dataType: () => "blob",
-  toDriver: encodeVector,
-  fromDriver: (blob) => {
-    // A damaged row may hold any type.
-    if (!Buffer.isBuffer(blob) || blob.byteLength % Float32Array.BYTES_PER_ELEMENT !== 0) {
-      throw new DamageError("a stored vector is not a row of 4-byte numbers");
-    }
-    return decodeVector(blob, blob.byteLength / Float32Array.BYTES_PER_ELEMENT);
-  },
-});
-
-/** One byte a number: see vector/codec.ts. */
 const embedding = customType<{ data: Float32Array; driverData: Buffer }>({
   dataType: () => "blob",
-  toDriver: encodeEmbedding,
-  fromDriver: (blob) => {
-    if (!Buffer.isBuffer(blob)) throw new DamageError("a stored embedding is not a BLOB");
-    return decodeEmbedding(blob);
-  },
+  ...CODECS.embedding,
 });
 
 /** The CRC-32 of the row's other columns: see checksum.ts. */
 const checksum = () => integer("checksum").notNull();
 
-const json = customType<{ data: unknown; driverData: string }>({
-  dataType: () => "text",
-  toDriver: (value) => JSON.stringify(value),
-  fromDriver: parseStored,
-});
+const json = customType<{ data: unknown; driverData: string }>({ dataType: () => "text", ...CODECS.json });
 
 /** A theme at a log position. Its sum is in base64. */
 export type ThemeCheckpoint = Omit<Theme, "sum"> & { sum: string; logPosition: number };

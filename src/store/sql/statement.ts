@@ -1,8 +1,8 @@
 import type Database from "better-sqlite3";
-import { Column, getTableColumns, getTableName } from "drizzle-orm";
-import { getTableConfig, type SQLiteTable } from "drizzle-orm/sqlite-core";
 import { DamageError } from "../../core/damage.ts";
 import { checksumOf } from "./checksum.ts";
+import { CODECS } from "./codecs.ts";
+import type { Table, TableColumn } from "./tables.ts";
 import { UNSEALED } from "./unsealed.ts";
 
 /** Positional parameters as a tuple, or named ones as an object. */
@@ -101,26 +101,35 @@ function decoder<Row>(selected: readonly Columns<unknown>[]): ((row: unknown) =>
   };
 }
 
-type NamedColumn = readonly [key: string, column: Column];
+type NamedColumn = readonly [key: string, column: TableColumn];
+
+interface Codec {
+  toDriver(value: unknown): unknown;
+  fromDriver(stored: unknown): unknown;
+}
+
+function codecOf({ codec }: TableColumn): Codec {
+  return CODECS[codec!] as Codec;
+}
 
 /** Columns of a table. In a template they are a list for SELECT with the schema's names: `id, turn_seq AS turnSeq`. */
 export class Columns<Row> {
-  readonly #table: SQLiteTable;
+  readonly #table: Table;
   readonly #columns: readonly NamedColumn[];
   protected readonly alias: string;
   /** The columns whose stored values differ from those in the schema. */
-  readonly #coded: readonly NamedColumn[];
+  readonly #coded: readonly (readonly [key: string, codec: Codec])[];
   /** The columns that the checksum covers, sorted by name. */
   readonly #sealed: readonly string[] | undefined;
 
-  constructor(table: SQLiteTable, keys: readonly string[], alias = "") {
-    const known: Record<string, Column> = getTableColumns(table);
-    const { mapFromDriverValue } = Column.prototype;
+  constructor(table: Table, keys: readonly string[], alias = "") {
     const unsealed = ["checksum", ...(UNSEALED.get(table) ?? [])];
     this.#table = table;
-    this.#columns = keys.map((key) => [key, known[key]!]);
+    this.#columns = keys.map((key) => [key, table.columns[key]!]);
     this.alias = alias;
-    this.#coded = this.#columns.filter(([, column]) => column.mapFromDriverValue !== mapFromDriverValue);
+    this.#coded = this.#columns.flatMap(([key, column]) =>
+      column.codec === undefined ? [] : [[key, codecOf(column)]],
+    );
     this.#sealed = keys.includes("checksum") ? keys.filter((key) => !unsealed.includes(key)).sort() : undefined;
   }
 
@@ -138,7 +147,7 @@ export class Columns<Row> {
     const given: Readonly<Record<string, unknown>> = row;
     const values = this.#columns.map(([key, column]): [string, unknown] => {
       const value = given[key] ?? column.default ?? null;
-      return [key, value === null ? null : column.mapToDriverValue(value)];
+      return [key, value === null || column.codec === undefined ? value : codecOf(column).toDriver(value)];
     });
     return Object.fromEntries(values);
   }
@@ -159,15 +168,15 @@ export class Columns<Row> {
     if (this.#sealed === undefined || row.checksum === checksumOf(row, this.#sealed)) return undefined;
     if (this.#columns.every(([key]) => row[key] === null)) return undefined;
     const key = row[this.#columns[0]![0]];
-    return `row ${Buffer.isBuffer(key) ? key.toString("hex") : key} of ${getTableName(this.#table)} is damaged`;
+    return `row ${Buffer.isBuffer(key) ? key.toString("hex") : key} of ${this.#table.name} is damaged`;
   }
 
   /** Decodes a row in place. @throws {DamageError} if the row is damaged. */
   decode(row: Record<string, unknown>): void {
     const damage = this.damageOf(row);
     if (damage !== undefined) throw new DamageError(damage);
-    for (const [key, column] of this.#coded) {
-      if (row[key] !== null) row[key] = column.mapFromDriverValue(row[key]);
+    for (const [key, { fromDriver }] of this.#coded) {
+      if (row[key] !== null) row[key] = fromDriver(row[key]);
     }
   }
 
@@ -190,16 +199,15 @@ export class Columns<Row> {
 
   /** An INSERT whose parameters are named like the columns in the schema. SQLite computes generated columns. */
   insert(): Insert {
-    const written = this.#columns.filter(([, { generated }]) => generated === undefined);
+    const written = this.#columns.filter(([, { isGenerated }]) => !isGenerated);
     const names = written.map(([, { name }]) => name);
     const values = written.map(([key]) => `@${key}`);
-    return new Insert(this, `INSERT INTO ${getTableName(this.#table)} (${names}) VALUES (${values})`);
+    return new Insert(this, `INSERT INTO ${this.#table.name} (${names}) VALUES (${values})`);
   }
 
   /** An INSERT that overwrites the row with the same primary key. It does not change `fixed` columns. */
   upsert(...fixed: (keyof Row)[]): Insert {
-    const [[, first]] = this.#columns as [NamedColumn, ...NamedColumn[]];
-    const primary = (getTableConfig(this.#table).primaryKeys[0]?.columns ?? [first]).map(({ name }) => name);
+    const { primary } = this.#table;
     const changing = this.#columns.filter(
       ([key, { name }]) => !primary.includes(name) && !fixed.includes(key as keyof Row),
     );
@@ -229,9 +237,9 @@ export type RowOf<C> = C extends Columns<infer Row> ? Row : never;
 export type InsertOf<C> = Omit<RowOf<C>, "checksum">;
 
 /** @param keys  Names in the schema. All columns unless given. */
-export function columns<T extends SQLiteTable, K extends keyof T["$inferSelect"] & string>(
-  table: T,
+export function columns<Row, K extends keyof Row & string>(
+  table: Table<Row>,
   ...keys: readonly K[]
-): Columns<Pick<T["$inferSelect"], K>> {
-  return new Columns(table, keys.length > 0 ? keys : Object.keys(getTableColumns(table)));
+): Columns<Pick<Row, K>> {
+  return new Columns(table as Table, keys.length > 0 ? keys : Object.keys(table.columns));
 }

@@ -2,7 +2,8 @@ import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { DamageError, parseStored } from "../../core/damage.ts";
 import type { JsonValue } from "../../core/json.ts";
 import { MESSAGE_CHARS_MAX, VALUE_BYTES_MAX, VALUE_COMPRESSED_MIN } from "../../core/limits.ts";
-import type { ValueEncoding } from "./schema.ts";
+
+export type ValueEncoding = "json" | "deflated json" | "bytes" | "deflated bytes";
 
 export interface StoredValue {
   encoding: ValueEncoding;

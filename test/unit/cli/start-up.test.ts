@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { INLINED } from "../../../scripts/build/programs.ts";
 
 const SOURCE = fileURLToPath(new URL("../../../src", import.meta.url));
 
@@ -12,6 +13,7 @@ const DOOR = "store/index.ts";
 function loadedFrom(file: string, loaded = new Set<string>()): Set<string> {
   if (loaded.has(file)) return loaded;
   loaded.add(file);
+  if (INLINED.includes(file)) return loaded;
   for (const { names, specifier } of importsOf(file)) {
     const target = join(dirname(file), specifier);
     if (!specifier.startsWith(".")) loaded.add(specifier);
@@ -61,8 +63,7 @@ test("the command line loads neither the store nor zod nor the importers before 
 
 test("a hook loads neither the command line nor zod nor drizzle", () => {
   expect(packagesOf(loadedFrom("cli/bin.ts"))).toEqual([]);
-  // The build reads the migrations, so the built hook does not load the migrator.
-  expect(packagesOf(loadedFrom("hooks/run-hook.ts"))).toEqual(["better-sqlite3", "drizzle-orm/migrator"]);
+  expect(packagesOf(loadedFrom("hooks/run-hook.ts"))).toEqual(["better-sqlite3"]);
 });
 
 test("the code that opens stores loads no importer and no MCP", () => {
@@ -75,6 +76,13 @@ test("importing the library loads nothing that only asks Gemini", () => {
   const loaded = [...loadedFrom("index.ts")];
   expect(loaded).toContain("models/gemini/summarizer.ts");
   expect(loaded.filter((name) => /^p-queue|gemini\/(client|answer)|json-schema/.test(name))).toEqual([]);
+});
+
+test("importing the library does not load drizzle, which only `coppice/schema` needs", () => {
+  expect(packagesOf(loadedFrom("store/sql/schema.ts"))).toEqual(["drizzle-orm", "drizzle-orm/sqlite-core"]);
+  for (const entry of ["index.ts", "cli/stores/opened-stores.ts", "imports/index.ts"]) {
+    expect(packagesOf(loadedFrom(entry)).filter((name) => name.startsWith("drizzle"))).toEqual([]);
+  }
 });
 
 test("the MCP server answers a client before the store is loaded", () => {

@@ -1,11 +1,7 @@
-import { getTableColumns } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { firingOf, type HookEvent } from "../../../src/hooks/firing.ts";
 import { isOffAt } from "../../../src/hooks/hook-switch.ts";
 import type { MessageInput } from "../../../src/index.ts";
-import { QUICK_COLUMNS } from "../../../src/store/quick-reader.ts";
-import * as schema from "../../../src/store/sql/schema.ts";
-import { UNSEALED } from "../../../src/store/sql/unsealed.ts";
 import { sayingOf, storeOf } from "../../support/hooks.ts";
 import { inDatabase, inSealed } from "../../support/rows.ts";
 import { assistant, user } from "../../support/said.ts";
@@ -133,15 +129,6 @@ test.each<[what: string, sql: string, told?: RegExp]>([
   // The log says why the hook is silent.
   if (sql.includes("sessions")) expect(saidAt(path, "prompt", { prompt: PROMPT })).not.toMatch(told);
   else expect(() => saidAt(path, "prompt", { prompt: PROMPT })).toThrow(/row 2 of messages is damaged/);
-});
-
-test("the columns that hooks compare are those that checksums cover", () => {
-  const { clusters, messages, sessions, storeSettings } = schema;
-  for (const [name, table] of Object.entries({ sessions, messages, clusters, storeSettings })) {
-    const unsealed = ["checksum", ...UNSEALED.get(table)!];
-    const sealed = Object.keys(getTableColumns(table)).filter((key) => !unsealed.includes(key));
-    expect((QUICK_COLUMNS as Record<string, string>)[name]?.split(" "), name).toEqual(sealed.sort());
-  }
 });
 
 test("hooks are off in every folder inside the one that was named", () => {

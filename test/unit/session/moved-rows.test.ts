@@ -6,8 +6,8 @@ import { importRows } from "../../../src/imports/import-rows.ts";
 import { openStore, type Session, type Store, StoreError } from "../../../src/index.ts";
 import { ID_BLOCK_SIZE } from "../../../src/store/derived/id-block.ts";
 import { rowOfText } from "../../../src/store/moves/row-text.ts";
-import { sessions } from "../../../src/store/sql/schema.ts";
 import { columns } from "../../../src/store/sql/statement.ts";
+import { TABLES } from "../../../src/store/sql/tables.ts";
 import { letterEmbedder } from "../../support/other-embedders.ts";
 import { allRows, inSealed } from "../../support/rows.ts";
 import { assistant, calls, results, talk, user } from "../../support/said.ts";
@@ -488,7 +488,7 @@ function rowChanger(path: string, isChosen: (row: FileRow) => boolean): (values:
   return (values) => {
     const { table, row: own } = JSON.parse(lines[at]!) as FileRow;
     const row: Record<string, unknown> = { ...own, ...values };
-    if (table === "sessions") columns(sessions).seal(row);
+    if (table === "sessions") columns(TABLES.sessions).seal(row);
     const body = lines.with(at, JSON.stringify({ table, row })).map((line) => `${line}\n`);
     const sha256 = createHash("sha256").update(body.join("")).digest("hex");
     writeFileSync(path, `${body.join("")}${JSON.stringify({ end: "coppice-rows", sha256 })}\n`);

@@ -7,8 +7,8 @@ import { WRITE_TERMS } from "../../../src/session/moving/moved-rows.ts";
 import { internalsOf } from "../../../src/session/opened-store.ts";
 import { sessionRows } from "../../../src/store/moves/session-rows.ts";
 import { writeSession } from "../../../src/store/moves/write-rows.ts";
-import { sessions } from "../../../src/store/sql/schema.ts";
 import { columns } from "../../../src/store/sql/statement.ts";
+import { TABLES } from "../../../src/store/sql/tables.ts";
 import { talk, user } from "../../support/said.ts";
 import { temporaryStore } from "../../support/temporary-store.ts";
 
@@ -179,7 +179,8 @@ test("what moves to another store has the name of its project, and brings no fol
   expect(other.resume("work").project).toBe("/here/shop");
   // Rows of somebody else may name a folder. It is not one of this machine.
   for (const fact of facts) {
-    if (fact.table === "sessions") columns(sessions).change(fact.row as Record<string, unknown>, { project: WORK });
+    if (fact.table === "sessions")
+      columns(TABLES.sessions).change(fact.row as Record<string, unknown>, { project: WORK });
   }
   const hostile = temporaryStore();
   expect(write(hostile)).toMatchObject({ outcome: "new" });
