@@ -4,6 +4,7 @@ import { lostNow } from "../session/aids/lost.ts";
 import type { RecapTopic } from "../session/aids/recap.ts";
 import { isSame } from "../session/aids/session-name.ts";
 import { toldLines } from "../session/aids/told-lines.ts";
+import { inPieces } from "../session/aids/told-pieces.ts";
 import { openEnds, type WorkLine } from "../session/aids/work-lines.ts";
 import type { QuickReader } from "../store/index.ts";
 import { type Line, type Section, TOLD, titleOf } from "./quotation.ts";
@@ -83,7 +84,12 @@ export function sectionOf({ title, lastAtMs, told, open, decided }: PartOfWork):
   return {
     name: "session",
     attributes: { title: titleOf(title), until: minuteOf(lastAtMs).slice(0, DAY_CHARS) },
-    lines: inTurns([shown.map((line) => lineOf(TOLD, line)).reverse(), others]),
+    lines: inTurns<Line | Line[]>([
+      inPieces(shown)
+        .map((piece) => piece.map((line) => lineOf(TOLD, line)))
+        .reverse(),
+      others,
+    ]),
   };
 }
 
