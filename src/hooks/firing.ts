@@ -31,6 +31,11 @@ export interface Firing {
   call: { name: string; args: unknown } | undefined;
 }
 
+/** Returns true for events whose answer is read with the store's own code. Loading it takes longer than the rest of a hook. */
+export function isFromStore({ event, source }: Pick<Firing, "event" | "source">): boolean {
+  return event === "prompt" || (event === "session-start" && source !== "compact");
+}
+
 /** A placeholder that the agent did not fill in. */
 const PLACEHOLDER = /^\$\{\w+\}$/;
 

@@ -2,11 +2,11 @@ import { estimatingTokenCounter } from "../core/tokens.ts";
 import { markedParts } from "../importers/injected.ts";
 import { beginningThatFits } from "../models/lines.ts";
 import { searchStem, searchWords } from "../models/search-words.ts";
-import { TITLES, titleOfSession } from "../models/title.ts";
+import { titleOfSession } from "../models/title.ts";
 import type { RecallHit } from "../recall/hits.ts";
 import { passageOf } from "../recall/passage.ts";
 import { recallUnasked } from "../recall/unasked.ts";
-import { makeRepositories, openForHook, QuickReader, type Repositories } from "../store/index.ts";
+import { QuickReader, type Repositories } from "../store/index.ts";
 import type { SessionMemory } from "./begin.ts";
 import type { Firing } from "./firing.ts";
 import { type Line, quoted, type Said, type Section, said, titleOf } from "./quotation.ts";
@@ -33,23 +33,10 @@ const ASKS = /[?？؟]/;
 /** `2026-11-29` */
 const DAY_CHARS = 10;
 
-/** Milliseconds that a read waits for a lock. */
-const LOCK_WAIT_MS = 100;
-
 const countOf = estimatingTokenCounter.count;
 
-/** Returns the answer to a prompt; undefined if there is nothing to quote. Writes nothing. */
-export function sayToPrompt(path: string, firing: Firing, memory: SessionMemory): Said | undefined {
-  const database = openForHook(path, LOCK_WAIT_MS);
-  try {
-    return sayFrom(makeRepositories(database, estimatingTokenCounter, TITLES), firing, memory);
-  } finally {
-    database.client.close();
-  }
-}
-
-/** Answers from an open store. */
-export function sayFrom(repositories: Repositories, firing: Firing, memory: SessionMemory): Said | undefined {
+/** Returns the answer to a prompt; undefined if there is nothing to quote. */
+export function sayToPrompt(repositories: Repositories, firing: Firing, memory: SessionMemory): Said | undefined {
   const reader = new QuickReader(repositories.database.client);
   return repositories.database.read(() => {
     const ownIds = firing.sessionId === "" ? [] : reader.sessionIds(firing.sessionId);

@@ -5,7 +5,7 @@ import { openQuickly } from "../store/index.ts";
 import { answerOf, takesText } from "./answer.ts";
 import { sayBefore } from "./before-action.ts";
 import { type BegunFiring, begin } from "./begin.ts";
-import { type Firing, firingOf } from "./firing.ts";
+import { type Firing, firingOf, isFromStore } from "./firing.ts";
 import { HookLog, type LogEntry, lineOf, unbegunEntry } from "./hook-log.ts";
 import type { Said } from "./quotation.ts";
 import { killAfter } from "./watchdog.ts";
@@ -103,7 +103,7 @@ function lastWords({ storePath, ...call }: HookCall, limitMs: number): { path: s
 
 async function saidAt(firing: Firing, storePath: string, { memory }: BegunFiring): Promise<Said | undefined> {
   // An agent acts often, so what only other events need is not loaded.
-  if (firing.event === "prompt") return (await import("./prompt.ts")).sayToPrompt(storePath, firing, memory);
+  if (isFromStore(firing)) return (await import("./from-store.ts")).sayFromStore(storePath, firing, memory);
   const say = firing.event === "before-action" ? sayBefore : (await import("./hook.ts")).sayAt;
   const reader = openQuickly(storePath);
   try {

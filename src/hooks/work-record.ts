@@ -1,15 +1,18 @@
 import { minuteOf } from "../core/times.ts";
 import { titleOfSession } from "../models/title.ts";
 import { lostNow } from "../session/aids/lost.ts";
+import type { RecapTopic } from "../session/aids/recap.ts";
+import { isSame } from "../session/aids/session-name.ts";
 import { toldLines } from "../session/aids/told-lines.ts";
+import { inPieces } from "../session/aids/told-pieces.ts";
 import { openEnds, type WorkLine } from "../session/aids/work-lines.ts";
-import type { QuickReader, QuickSession } from "../store/index.ts";
-import { type Line, type Section, titleOf } from "./quotation.ts";
+import type { QuickReader } from "../store/index.ts";
+import { type Line, type Section, TOLD, titleOf } from "./quotation.ts";
 
-/** The most sessions of a project in a record. */
-const SESSIONS_MAX = 14;
+type PartOfWork = Pick<RecapTopic, "lastAtMs" | "told" | "open" | "decided"> & { title: string | null };
+
 /** How many of the last messages of users and assistants are read, from the newest session and from each earlier one. */
-const SAID_MAX = 30;
+const SAID_MAX = 60;
 const SAID_EARLIER_MAX = 12;
 /** The tokens of what is told, which leave room for open ends and the frame. */
 const TOLD_TOKENS_MAX = 400;
@@ -22,16 +25,29 @@ const FOLDERS_MAX = 2;
 /** The most open ends. */
 const OPEN_MAX = 4;
 
-/** Returns a section for each of a project's last sessions: what came out, what was asked, and what the newest left open. */
-export function recordOfProject(reader: QuickReader, project: string, ownIds: ReadonlySet<string>): Section[] {
-  const others = reader.sessions(project, SESSIONS_MAX + ownIds.size).filter(({ id }) => !ownIds.has(id));
-  return sectionsOf(reader, others.slice(0, SESSIONS_MAX), [SAID_MAX, SAID_EARLIER_MAX]);
-}
-
-/** Returns where a session stands that is about to be compacted. */
+/** Returns where a session stands that is about to be compacted. It may have messages of several. */
 export function recordOfSession(reader: QuickReader, sessionIds: readonly string[]): Section[] {
   const sessions = sessionIds.flatMap((id) => reader.session(id) ?? []);
-  return sectionsOf(reader, sessions, [2 * SAID_MAX, SAID_EARLIER_MAX]);
+  /** A message that a fork shares is told once. */
+  const owners = new Map<number, string>();
+  const read = sessions.flatMap(({ id }, index) => {
+    const words = reader.said(id, index === 0 ? SAID_MAX : SAID_EARLIER_MAX);
+    // What comes last tells whether words before it closed a turn.
+    const last = reader.notableBefore(id, { limit: 1 }).filter(({ seq }) => seq > (words.at(-1)?.seq ?? 0));
+    const fresh = [...words, ...last].filter((message) => !owners.has(message.id));
+    for (const message of fresh) owners.set(message.id, id);
+    return fresh;
+  });
+  const told = toldLines(read, TOLD_TOKENS_MAX);
+  return sessions
+    .map(({ id, title, lastAtMs }, index) => ({
+      title: titleOfSession(title, reader.opening(id)),
+      lastAtMs,
+      told: told.filter(({ messageId }) => owners.get(messageId) === id),
+      open: index === 0 ? openEnds({ messages: reader }, id, read) : [],
+      decided: [],
+    }))
+    .map(sectionOf);
 }
 
 /** Returns what the newest compaction of a session lost. The session is the one of these that was used last. */
@@ -57,49 +73,28 @@ function endOf(path: string): string {
   return folders.length <= FOLDERS_MAX + 1 ? path : `…/${folders.slice(-FOLDERS_MAX - 1).join("/")}`;
 }
 
-/**
- * Describes sessions, the newest first. Earlier ones get no open ends, because most of these are closed by now.
- *
- * @param saidMax  How many of the last things said are read, of the first session and of each other one.
- */
-function sectionsOf(
-  reader: QuickReader,
-  sessions: readonly QuickSession[],
-  saidMax: readonly [number, number],
-): Section[] {
-  /** A message that a fork shares is told once, by the newest session that has it. */
-  const owners = new Map<number, string>();
-  const said = sessions.flatMap(({ id }, index) => {
-    const words = reader.said(id, saidMax[Math.min(index, 1)]!);
-    // What comes last tells whether words before it closed a turn.
-    const last = reader.notableBefore(id, { limit: 1 }).filter(({ seq }) => seq > (words.at(-1)?.seq ?? 0));
-    const fresh = [...words, ...last].filter((message) => !owners.has(message.id));
-    for (const message of fresh) owners.set(message.id, id);
-    return fresh;
-  });
-  const told = toldLines(said, TOLD_TOKENS_MAX);
-  return sessions.map(({ id, title, lastAtMs }, index) => {
-    const open = index > 0 ? [] : openEnds({ messages: reader }, id, said).map((end) => lineOf(end.kind, end));
-    const own = told.filter(({ messageId }) => owners.get(messageId) === id);
-    const lines = own.map(({ messageId, text, by, seq }): Line => {
-      return { kind: by === "user" ? "asked" : "told", id: messageId, by, text, place: seq };
-    });
-    return {
-      name: "session",
-      attributes: {
-        title: titleOf(titleOfSession(title, reader.opening(id))),
-        until: minuteOf(lastAtMs).slice(0, DAY_CHARS),
-      },
-      lines: inTurns([
-        lines.reverse(),
-        open.slice(0, OPEN_MAX).map((line) => ({ ...line, place: Number.MAX_SAFE_INTEGER })),
-      ]),
-    };
-  });
+/** Describes a part of the work. What is told stands in its order, and the newest is the most important. */
+export function sectionOf({ title, lastAtMs, told, open, decided }: PartOfWork): Section {
+  const shown = told.filter(({ by, text }) => by !== "user" || !isSame(text, title));
+  const newlyDecided = decided.filter(({ text }) => !told.some((line) => line.text.includes(text)));
+  const others = [
+    ...open.slice(0, OPEN_MAX).map((end) => lineOf(end.kind, end)),
+    ...newlyDecided.map((line) => lineOf("decided", line)),
+  ].map((line) => ({ ...line, place: Number.MAX_SAFE_INTEGER }));
+  return {
+    name: "session",
+    attributes: { title: titleOf(title), until: minuteOf(lastAtMs).slice(0, DAY_CHARS) },
+    lines: inTurns<Line | Line[]>([
+      inPieces(shown)
+        .map((piece) => piece.map((line) => lineOf(TOLD, line)))
+        .reverse(),
+      others,
+    ]),
+  };
 }
 
-function lineOf(kind: string, { text, messageId, atMs, by }: Omit<WorkLine, "sessionId" | "seq">): Line {
-  return { kind, id: messageId, atMs, by, text };
+function lineOf(kind: string, { text, messageId, by, seq }: WorkLine): Line {
+  return { kind, id: messageId, by, text, place: seq };
 }
 
 function inTurns<T>(lists: readonly (readonly T[])[]): T[] {

@@ -54,8 +54,8 @@ export interface Told {
   isClosing: boolean;
   /** True for such words if they tell what came out, because the turn was not cut off. */
   isOutcome: boolean;
-  /** What the user had asked, if closing words do not name what came out. They are told with it. */
-  asked?: Pick<Told, "messageId" | "text">;
+  /** What names its matter, if it does not: a sentence of the message, or else what the user had asked. It is told only with it. */
+  subject?: Pick<Told, "messageId" | "text">;
 }
 
 /** If a message is longer, only its beginning and its end are read. Agents close long messages with what came out. */
@@ -244,7 +244,7 @@ export function needsNeighbors(text: string): boolean {
 
 /** Words that tell that something is done, and not what. */
 const OUTCOME_WORD =
-  /^(?:all|added|addressed|applied|branch|build|builds|change|changes|check|checks|clean|cleanly|commit|commits|committed|complete|completed|correctly|correct|done|error|errors|everything|fail|failed|failing|failures?|final|finished|fix|fixed|fixes|full|fully|good|green|implementation|implemented|including|integration|issue|issues|lint|linter|made|merge|merged|no|now|passed|passes|passing|pass|pushed|push|ready|rebase|rebased|remaining|resolved|set|still|success|successful|successfully|succeeded|suite|task|tasks|test|tests|typecheck|unit|update|updated|verified|warning|warnings|work|working|works|zero|[0-9a-f]{7,}|\d+)$/;
+  /^(?:all|added|addressed|applied|branch|build|builds|change|changes|check|checks|clean|cleanly|commit|commits|committed|compile|compiles|compiled|complete|completed|correctly|correct|done|error|errors|everything|fail|failed|failing|failures?|final|finished|fix|fixed|fixes|fmt|format|formatted|formatting|full|fully|good|green|happy|implementation|implemented|including|integration|issue|issues|lint|linter|linting|made|merge|merged|no|now|passed|passes|passing|pass|pushed|push|ready|rebase|rebased|remaining|resolved|set|staged|still|success|successful|successfully|succeeded|suite|task|tasks|test|tests|typecheck|unit|update|updated|verified|warning|warnings|work|working|works|zero|[0-9a-f]{7,}|\d+)$/;
 
 /** Returns true for "All 31 tests pass", which does not tell of what. */
 function namesNothing(text: string): boolean {
@@ -284,12 +284,15 @@ export function toldIn(messages: readonly ToldMessage[]): Told[] {
   const closings = closingsOf(messages);
   const [from, end] = [messages[0]?.seq ?? 0, (messages.at(-1)?.seq ?? 0) + 1];
   let turns = 0;
-  let asked: Told["asked"];
+  let asked: Told["subject"];
   return messages.flatMap(({ messageId, seq, by, goesOn, sentences }) => {
+    const isNameless = ({ text }: Sentence): boolean => by === "agent" && namesNothing(text);
+    const best = bestOf(sentences.filter((one) => !isNameless(one)));
+    const subject = best === undefined ? asked : { messageId, text: best.text };
     if (by === "user") {
       turns++;
-      const best = sentences.reduce((best, one) => (one.worth > best.worth ? one : best));
-      asked = { messageId, text: best.text };
+      // "Yes" goes on with what was asked before.
+      if (!needsNeighbors(best!.text)) asked = subject;
     }
     const isClosing = closings.has(messageId);
     const { first, fall, least } =
@@ -305,9 +308,12 @@ export function toldIn(messages: readonly ToldMessage[]): Told[] {
     const age = (seq - from) / (end - from);
     const extra = by === "user" ? (turns <= FIRST_TURNS.count ? FIRST_TURNS.worth : 0) : 0;
     const newer = by === "summary" ? 0 : RECENCY[by === "user" ? "user" : "agent"] * age;
-    return sentences.map(({ text, worth }, index): Told => {
+    return sentences.flatMap((sentence, index): Told[] => {
+      const { text, worth } = sentence;
       const own = Math.max(least, first - fall * index);
-      return {
+      const needs = isNameless(sentence);
+      if (needs && subject === undefined) return [];
+      const told = {
         messageId,
         seq,
         by,
@@ -315,10 +321,17 @@ export function toldIn(messages: readonly ToldMessage[]): Told[] {
         worth: (own + worth + extra + newer) * (by === "user" && needsNeighbors(text) ? NEEDY_FACTOR : 1),
         isClosing,
         isOutcome: isClosing && !goesOn,
-        ...(isClosing && asked !== undefined && namesNothing(text) && { asked }),
       };
+      return [needs ? { ...told, subject: subject! } : told];
     });
   });
+}
+
+function bestOf(sentences: readonly Sentence[]): Sentence | undefined {
+  return sentences.reduce<Sentence | undefined>(
+    (best, one) => (best && best.worth >= one.worth ? best : one),
+    undefined,
+  );
 }
 
 /** Returns the ids of the messages in which agents spoke last before the user did, unless they then went on to work. */
@@ -347,7 +360,7 @@ const COST_BASE = 8;
 /** Worth less, a sentence is not told at all. */
 const WORTH_MIN = 0.05;
 
-type Rankable = Pick<Told, "messageId" | "text" | "worth" | "asked">;
+type Rankable = Pick<Told, "messageId" | "text" | "worth" | "subject">;
 
 interface ToldCosts<T> {
   /** Returns the tokens of a sentence. */
@@ -381,8 +394,9 @@ export function rankTold<T extends Rankable>(
     firstCosts.set(told.messageId, known);
     return known;
   };
+  const keys = new Set(told.flatMap((one) => (one.worth > WORTH_MIN ? [keyOf(one)] : [])));
   const candidates = told.flatMap((one, order) => {
-    if (one.worth <= WORTH_MIN) return [];
+    if (one.worth <= WORTH_MIN || (one.subject !== undefined && !keys.has(keyOf(one.subject)))) return [];
     const own = costs.of(one);
     return [{ one, order, words: wholeWords(one.text), own, whole: own + firstCostOf(one) }];
   });
@@ -396,13 +410,13 @@ export function rankTold<T extends Rankable>(
   const taken = new Set<Candidate>();
   const costAlone = ({ one, own, whole }: Candidate): number => (begun.has(one.messageId) ? own : whole);
   /** Returns what a sentence is told with, if it is not told already. */
-  const askedOf = ({ one: { asked } }: Candidate): Candidate | undefined => {
-    const found = asked && ofKey.get(keyOf(asked));
+  const subjectOf = ({ one: { subject } }: Candidate): Candidate | undefined => {
+    const found = subject && ofKey.get(keyOf(subject));
     return found === undefined || taken.has(found) ? undefined : found;
   };
   const costNow = (candidate: Candidate): number => {
-    const asked = askedOf(candidate);
-    return costAlone(candidate) + (asked === undefined ? 0 : costAlone(asked));
+    const subject = subjectOf(candidate);
+    return costAlone(candidate) + (subject === undefined ? 0 : costAlone(subject));
   };
   const worthPerCost = (candidate: Candidate): number => {
     let [all, fresh] = [0, 0];
@@ -429,8 +443,8 @@ export function rankTold<T extends Rankable>(
       continue;
     }
     left -= costNow(best.candidate);
-    const asked = askedOf(best.candidate);
-    for (const candidate of asked === undefined ? [best.candidate] : [asked, best.candidate]) {
+    const subject = subjectOf(best.candidate);
+    for (const candidate of subject === undefined ? [best.candidate] : [subject, best.candidate]) {
       chosen.push(candidate);
       taken.add(candidate);
       begun.add(candidate.one.messageId);

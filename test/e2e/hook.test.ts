@@ -72,7 +72,7 @@ describe("what an agent is told", () => {
     const { additionalContext: text } = hookSpecificOutput;
     expect(text).toMatch(/^<coppice-memory>\n.*never instructions[\s\S]*<\/coppice-memory>$/);
     expect(text).toContain(`until="${DAY}"`);
-    expect(text).toContain('by="assistant">We decided on eu-north-1 for the parcel service');
+    expect(text).toContain("agent: We decided on eu-north-1 for the parcel service");
     expect(text).toContain("fix the customs label printer");
     expect(systemMessage).toMatch(/^Coppice: .* \d+ lines/);
     expect(systemMessage).not.toContain("\n");

@@ -1,8 +1,8 @@
 import type { SessionMemory } from "../../src/hooks/begin.ts";
-import type { Firing } from "../../src/hooks/firing.ts";
+import { type Firing, isFromStore } from "../../src/hooks/firing.ts";
+import { sayFromStore } from "../../src/hooks/from-store.ts";
 import { sayAt } from "../../src/hooks/hook.ts";
 import { keyedDigest } from "../../src/hooks/keyed-digest.ts";
-import { sayToPrompt } from "../../src/hooks/prompt.ts";
 import type { MessageInput } from "../../src/index.ts";
 import { openQuickly } from "../../src/store/quick-reader.ts";
 import { openedStore, temporaryPath } from "./temporary-store.ts";
@@ -29,7 +29,7 @@ export function sayingOf(
     warned: new Set(warned),
     digest: (text) => keyedDigest(new Uint8Array(16), text),
   };
-  if (firing.event === "prompt") return sayToPrompt(path, firing, memory);
+  if (isFromStore(firing)) return sayFromStore(path, firing, memory);
   const reader = openQuickly(path);
   try {
     return sayAt(reader, firing, memory);

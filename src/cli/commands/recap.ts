@@ -2,6 +2,7 @@ import { Option } from "commander";
 import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
 import { projectNamer } from "../../session/aids/project-meant.ts";
 import { isSame } from "../../session/aids/session-name.ts";
+import { inPieces } from "../../session/aids/told-pieces.ts";
 import type { Unreadable } from "../../session/moving/export.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command, Output } from "../command.ts";
@@ -193,7 +194,7 @@ function blockOf(
   );
   const said = told.map(({ text }) => text).join("\n");
   const decided = topic.decided.filter(({ text }) => !said.includes(text));
-  const rows = told.map((line) => [...toldRows([line], terminal)].flatMap((row) => row.split("\n")));
+  const rows = inPieces(told).map((piece) => [...toldRows(piece, terminal)].flatMap((row) => row.split("\n")));
   const rest = [
     { open, decided: [] },
     { open: [], decided },

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { answerOf, takesText } from "../../hooks/answer.ts";
 import { begin } from "../../hooks/begin.ts";
-import { firingOf, HOOK_AGENTS, HOOK_EVENTS } from "../../hooks/firing.ts";
+import { firingOf, HOOK_AGENTS, HOOK_EVENTS, isFromStore } from "../../hooks/firing.ts";
 import type { Said } from "../../hooks/quotation.ts";
 import type { Tool } from "../tool.ts";
 
@@ -36,7 +36,7 @@ export const hook: Tool<z.infer<typeof INPUT>, z.infer<typeof OUTPUT>> = {
     if (firing === undefined) return NOTHING;
     try {
       const { sayAt } = await import("../../hooks/hook.ts");
-      const { sayFrom } = await import("../../hooks/prompt.ts");
+      const { sayFrom } = await import("../../hooks/from-store.ts");
       const { internalsOf } = await import("../../session/opened-store.ts");
       return await live.read((store) => {
         const { quickReader: reader, repositories } = internalsOf(store);
@@ -49,9 +49,7 @@ export const hook: Tool<z.infer<typeof INPUT>, z.infer<typeof OUTPUT>> = {
         if (begun === undefined) return NOTHING;
         try {
           const say = (): Said | undefined =>
-            firing.event === "prompt"
-              ? sayFrom(repositories, firing, begun.memory)
-              : sayAt(reader, firing, begun.memory);
+            isFromStore(firing) ? sayFrom(repositories, firing, begun.memory) : sayAt(reader, firing, begun.memory);
           const said = takesText(firing) ? say() : undefined;
           begun.end(said === undefined ? {} : { tokens: said.tokens, quoted: said.messageIds });
           const text = answerOf(firing, said);

@@ -77,13 +77,16 @@ interface Group {
 type RecapSettings = Required<Pick<RecapOptions, "sinceMs" | "limit" | "linesMax">> & {
   untilMs?: number | undefined;
   project?: string | undefined;
+  /** Sessions that are left out. */
+  without?: ReadonlySet<string>;
 };
 
 /** Returns what was worked on, decided and left open in a time, by session. */
 export function recapOf(repositories: Repositories, options: RecapSettings, reader: TolerantReader): Recap {
-  const { sinceMs, untilMs, project, limit, linesMax } = options;
+  const { sinceMs, untilMs, project, without, limit, linesMax } = options;
   const span = { sinceMs, untilMs: untilMs ?? Number.MAX_SAFE_INTEGER };
-  const sessionIds = repositories.overviews.idsSince({ project, ...span, limit: SESSIONS_MAX });
+  const all = repositories.overviews.idsSince({ project, ...span, limit: SESSIONS_MAX });
+  const sessionIds = all.filter((id) => without?.has(id) !== true);
   const oldestFirst = sessionIds.toReversed();
   const repeated = reader("", () => repositories.origins.repeatedIn(oldestFirst), new Map<string, Set<number>>());
   const groups = new Map<string, Group>();
@@ -112,9 +115,9 @@ export function recapOf(repositories: Repositories, options: RecapSettings, read
     TOLD_TOKENS * linesMax,
   );
   const projects = new Set<string | null>();
-  const all = chosen.map((group) => topicOf(group, told, linesMax));
+  const shown = chosen.map((group) => topicOf(group, told, linesMax));
   // What nothing is told of, such as a greeting, is no topic, unless a project has no other.
-  const topics = all.filter((topic) => {
+  const topics = shown.filter((topic) => {
     const isNewest = !projects.has(topic.project);
     projects.add(topic.project);
     return isNewest || topic.told.length + topic.decided.length + topic.open.length > 0;
@@ -125,7 +128,7 @@ export function recapOf(repositories: Repositories, options: RecapSettings, read
     sessionCount: sessions!.length,
     messageCount: [...groups.values()].reduce((sum, { messageCount }) => sum + messageCount, 0),
     topics,
-    topicCount: groups.size - (all.length - topics.length),
+    topicCount: groups.size - (shown.length - topics.length),
   };
 }
 

@@ -82,7 +82,7 @@ export function linesOf(told: readonly Told[], messages: readonly NotableMessage
 
 /** @param turnLength  The messages since the user spoke. More work mostly means that more came out. */
 function worthToReturn(
-  { by, isOutcome, worth, text, asked }: Told,
+  { by, isOutcome, worth, text, subject }: Told,
   index: number,
   turnLength: number,
   isLast: boolean,
@@ -91,7 +91,7 @@ function worthToReturn(
   if (!isOutcome) return PASSING_FACTOR * worth;
   const size = 1 + Math.log2(1 + turnLength) / 4;
   const short = index > 0 && Buffer.byteLength(text) < SHORT_BYTES ? SHORT_FACTOR : 1;
-  const nameless = asked === undefined ? 1 : NAMELESS_FACTOR;
+  const nameless = subject === undefined ? 1 : NAMELESS_FACTOR;
   const outcome = OUTCOME.test(text) ? OUTCOME_WORTH : 0;
   return (worth + outcome + (FIRST_WORTH[index] ?? 0)) * size * short * nameless * (isLast ? LAST_FACTOR : 1);
 }

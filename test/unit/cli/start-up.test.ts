@@ -56,6 +56,7 @@ test("the command line loads neither the store nor zod nor the importers before 
     "session/aids/answers-first.ts",
     "session/aids/recall-notes.ts",
     "session/aids/session-name.ts",
+    "session/aids/told-pieces.ts",
     "session/aids/began-at.ts",
     "importers/locations.ts",
   ]);

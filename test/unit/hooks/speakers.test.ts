@@ -28,12 +28,16 @@ async function tendedStore(): Promise<string> {
   return path;
 }
 
-/** The elements that quote a line, with who said it. */
+/** The elements and lines that quote something, with who said it. */
 function linesOf(text: string): { name: string; by: string | undefined; said: string }[] {
   const elements = text.matchAll(/<([a-z_]+)((?: [a-z]+="[^"]*")*)>([^<]+)<\/\1>/g);
-  return [...elements].map(([, name, attributes, said]) => {
-    return { name: name!, by: /\bby="([^"]*)"/.exec(attributes!)?.[1], said: said! };
-  });
+  const told = text.matchAll(/^\d+ (\w+): (.+)$/gm);
+  return [
+    ...Array.from(elements, ([, name, attributes, said]) => {
+      return { name: name!, by: /\bby="([^"]*)"/.exec(attributes!)?.[1], said: said! };
+    }),
+    ...Array.from(told, ([, by, said]) => ({ name: "told", by: by === "agent" ? "assistant" : by, said: said! })),
+  ];
 }
 
 /** Fails unless everything that is quoted says who said it, and a tool's words are a tool's. */

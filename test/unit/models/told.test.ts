@@ -202,7 +202,7 @@ describe("closing words that do not name what came out", () => {
     said(0, "user", "Rebase the branch of the lease onto the main branch."),
     said(1, "assistant", "Done. All 31 tests pass."),
     said(2, "user", "Write the page of the handbook about leases."),
-    said(3, "assistant", "The page about leases explains how long a lease lasts. All 31 tests pass."),
+    said(3, "assistant", "The page about leases explains how long a lease lasts.\n\nAll 31 tests pass."),
   ];
   const costs = { of: ({ text }: Told) => text.length, first: () => 4 };
 
@@ -212,13 +212,19 @@ describe("closing words that do not name what came out", () => {
     const others = told.map((one) => ({ ...one, worth: one === closing ? 1 : 0.1 }));
     expect(textsOf(chooseTold(others, 100, costs))).toEqual([turns[0]!.text, closing.text]);
     expect(textsOf(chooseTold(others, 60, costs))).not.toContain(closing.text); // both need room
-    expect(told.filter(({ asked }) => asked !== undefined)).toEqual([closing]);
+    expect(told.filter(({ subject }) => subject !== undefined).map(({ seq }) => seq)).toEqual([1, 3]);
+  });
+
+  test("are told with what else their message says, and not at all if nothing names their matter", () => {
+    const told = toldIn(read(...turns));
+    const [page, closing] = told.filter(({ seq }) => seq === 3);
+    expect(closing!.subject).toEqual({ messageId: page!.messageId, text: page!.text });
+    expect(toldIn(read(said(0, "user", "Go on."), said(1, "assistant", "All 31 tests pass.")))).toEqual([]);
   });
 
   test("are told once, and so is what was asked", () => {
-    const all = textsOf(chooseTold(toldIn(read(...turns)), 10_000, costs));
-    expect(all).toEqual([...new Set(all)]);
-    expect(all).toContain(turns[0]!.text);
+    const told = toldIn(read(...turns));
+    expect(chooseTold(told, 10_000, costs)).toEqual(told);
   });
 });
 
