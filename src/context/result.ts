@@ -23,6 +23,8 @@ export interface RenderOptions {
  *     <error seq="88">Bash go test: FAIL strategy</error>               not followed by a success of the same call
  *     <did seq="52-88">Read root.go; Edit root.go ×2; Bash go test</did>  the newest actions
  *     <files seq="31-88">cli/{root.go, session.go}, README.md</files>   the working set, heaviest first
+ *     <asked seq="60">Now the lock.</asked>                             what the user asked last, if no message shows it
+ *     <said seq="88">The lock has no lease.</said>                      the last words of the agent, if no message shows them
  *     </story>
  *
  * The quoted messages also count in `sources` or `omitted`.
@@ -53,6 +55,8 @@ export interface StoryWriter {
 export interface ShownBeside {
   /** True if statements of summaries say what was asked and decided. Only what the user asked to be kept is then told. */
   isTold: boolean;
+  /** Who says something in the messages that are shown. What others said last is told word for word. */
+  speakers: ReadonlySet<Role>;
 }
 
 /**

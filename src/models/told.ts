@@ -171,7 +171,7 @@ function callsTools({ parts }: Pick<SaidMessage, "parts">): boolean {
 }
 
 /** Returns what a user or a model says in a message, without what an agent's program put into it; "" if nothing. */
-function proseOf({ role, text, parts }: SaidMessage): string {
+export function proseOf({ role, text, parts }: Pick<SaidMessage, "role" | "text" | "parts">): string {
   const said = parts.flatMap((part) => (part.type === "text" && !isInjected(part) ? [part.text] : []));
   if (said.length === 0) return "";
   // The text of a message with calls has their arguments, too. A long string in the parts is stored elsewhere.
@@ -267,11 +267,11 @@ function clauses({ text, kind }: ProseSentence): ProseSentence[] {
 }
 
 /** The worth of a sentence by who says it, and how it falls with each sentence before it in the message. */
-const OF_USER = { first: 2.4, fall: 0.25, least: 0.6 };
+const OF_USER = { first: 2.4, fall: 0.35, least: 0.6 };
 const OF_CLOSING = { first: 1.6, fall: 0.1, least: 0 };
 const OF_AGENT = { first: 0.7, fall: 0.1, least: 0 };
 const OF_SUMMARY = { first: 0.7, fall: 0, least: 0 };
-const OF_COMMIT = { first: 1.6, fall: 0, least: 0 };
+const OF_COMMIT = { first: 2.4, fall: 0, least: 0 };
 /** The first request started the work, and the second mostly says what is meant. */
 const FIRST_TURNS = { count: 2, worth: 0.5 };
 /** "Yes" and "go on" are worth little without what they answer. */

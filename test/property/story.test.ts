@@ -49,6 +49,7 @@ function writerOf({ messages, view }: SessionModel): StoryWriter {
       errors: openErrors(notes),
       actions: pathOfActions(notes),
       files: rankedFiles(notes),
+      last: [],
     };
   };
   return {

@@ -1,5 +1,7 @@
 import { assert } from "../../core/assert.ts";
+import { isInjected } from "../../core/injected.ts";
 import { element, escapeText } from "../../core/markup.ts";
+import type { Role } from "../../core/message.ts";
 import type { TokenCounter } from "../../core/tokens.ts";
 import { lineTokens, tokenSum } from "../costs.ts";
 import { indexOf } from "../digest/block-index.ts";
@@ -112,7 +114,7 @@ export function buildMemory(view: PreparedView, options: RenderOptions, window: 
   const roomForStory = storyShare * window.memoryTokensMax - gapTokensMax(tokenCounter);
   const isAlone = kind === "work" && window.storyTokensMax + DIGEST_BESIDE_STORY_MIN > roomForStory;
   const storyMax = isAlone ? roomForStory : Math.min(window.storyTokensMax, roomForStory);
-  const story = options.story?.write(window.hidden, storyMax, { isTold });
+  const story = options.story?.write(window.hidden, storyMax, { isTold, speakers: speakersIn(window, options) });
   const besideStory = window.memoryTokensMax - (story?.tokenCount ?? 0);
   const lasting = lastingDigest(view, besideStory, options);
   const tokensMax = besideStory - (lasting?.tokenCount ?? 0);
@@ -154,6 +156,17 @@ export function buildMemory(view: PreparedView, options: RenderOptions, window: 
     return { ...message, cold: message.seq < view.evictedSeq ? view.placeOf(message) : undefined };
   }).sort((left, right) => left.seq - right.seq);
   return { ...digest, lasting, messages, statements, themes, story };
+}
+
+const SPEAKERS: ReadonlySet<Role> = new Set(["user", "assistant"]);
+
+/** Returns who says something in the window. A context that keeps its prefix must not depend on it, and has room for both. */
+function speakersIn({ earlier, newest }: FittedWindow, { tokensMax }: RenderOptions): ReadonlySet<Role> {
+  if (tokensMax > UNCACHED_TOKENS_MAX) return SPEAKERS;
+  const said = [...earlier, ...newest].filter(({ message }) => {
+    return message.parts.some((part) => part.type === "text" && !isInjected(part));
+  });
+  return new Set(said.map(({ message }) => message.role));
 }
 
 /** Returns if a session is work with tools, talk without them, or has one running summary. */

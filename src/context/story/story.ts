@@ -1,5 +1,6 @@
 import { element, escapeText } from "../../core/markup.ts";
 import { once } from "../../core/once.ts";
+import { cutAtGrapheme } from "../../core/text.ts";
 import type { TokenCounter } from "../../core/tokens.ts";
 import { baseName, fileList } from "../../core/working-set.ts";
 import { chooseTold, jointAfter, type Told } from "../../models/told.ts";
@@ -26,6 +27,9 @@ const ERROR_SHARE = 0.04;
 const DID_SHARE = 0.02;
 const FILES_SHARE = 0.05;
 const ERRORS_MAX = 3;
+/** What the user or the agent said last may take this share of the story, each in so many lengths. */
+const LAST_SHARE = 0.12;
+const LAST_LENGTHS = 16;
 const FILES_MAX = 80;
 /** A line for which there is no room is cut to this many characters. */
 const CUT_CHARS = 100;
@@ -45,11 +49,17 @@ export interface StoryLines {
   errors: readonly NotedLine[];
   actions: readonly NotedLine[];
   files: readonly NotedLine[];
+  /** What the user and the agent said last, if the context does not show it. */
+  last: readonly LastWords[];
+}
+
+export interface LastWords extends NotedLine {
+  by: "user" | "agent";
 }
 
 /** Writes the story in at most `tokensMax` tokens. Returns undefined if there is nothing to tell, or no room. */
 export function buildStory(
-  { kept, told, errors, actions, files }: StoryLines,
+  { kept, told, errors, actions, files, last }: StoryLines,
   tokensMax: number,
   tokenCounter: TokenCounter,
 ): Story | undefined {
@@ -57,8 +67,14 @@ export function buildStory(
   const newestFirst = kept.toSorted((one, other) => Number(other.isAsked) - Number(one.isAsked) || other.seq - one.seq);
   const keptLine = firstFitting(versionsOf(newestFirst, keptElement, tokenCounter), KEPT_SHARE * room);
   const keptTexts = new Set(keptLine?.quotes);
-  const untold = told.filter(({ text }) => !keptTexts.has(text));
+  const unkept = last.filter(({ text }) => !keptTexts.has(text));
+  const lastIds = new Set(unkept.map(({ messageId }) => messageId));
+  const untold = told.filter(({ text, messageId }) => !keptTexts.has(text) && !lastIds.has(messageId));
   const rest: { versions: readonly Version[]; share: number }[] = [
+    ...unkept.map((words) => {
+      const versions = lastVersions(words, tokenCounter);
+      return { versions, share: Math.min(LAST_SHARE, versions[0]!().cost / room) };
+    }),
     ...errors
       .slice(0, ERRORS_MAX)
       .map((error) => ({ versions: errorVersions(error, tokenCounter), share: ERROR_SHARE / ERRORS_MAX })),
@@ -77,8 +93,10 @@ export function buildStory(
       return sum + costs.of(one) + (one.messageId === chosen[index - 1]?.messageId ? 0 : costs.first(one));
     }, 0);
     let free = left - spent;
-    for (const { versions } of rest) {
-      const line = firstFitting(versions, free);
+    let others = restShare * room;
+    for (const { versions, share } of rest) {
+      others -= share * room;
+      const line = firstFitting(versions, free - others);
       if (line === undefined) continue;
       free -= line.cost;
       lines.push(line);
@@ -94,21 +112,24 @@ export function buildStory(
       tokenCount,
       messages: [...messages.values()].sort((one, other) => one.seq - other.seq),
       names: lines.flatMap(({ names = [] }) => names),
-      quotes: [...chosen.map((one) => one.text), ...keptTexts],
+      quotes: [...chosen.map((one) => one.text), ...lines.flatMap(({ quotes = [] }) => quotes)],
     };
   }
   return undefined;
 }
 
 /** Returns the tokens of the whole story. */
-export function wholeTokens({ kept, told, errors, actions, files }: StoryLines, tokenCounter: TokenCounter): number {
+export function wholeTokens(
+  { kept, told, errors, actions, files, last }: StoryLines,
+  tokenCounter: TokenCounter,
+): number {
   const lines = [
     frame([]),
     ...toldLines(told),
     ...(kept.length === 0 ? [] : [keptElement(kept).text]),
     ...(actions.length === 0 ? [] : [didLine(actions).text]),
     ...(files.length === 0 ? [] : [filesLine(files.slice(0, FILES_MAX)).text]),
-    ...errors.slice(0, ERRORS_MAX).map(({ text }) => text),
+    ...[...errors.slice(0, ERRORS_MAX), ...last].map(({ text }) => text),
   ];
   return lines.reduce((sum, line) => sum + lineTokens(line, tokenCounter), 0);
 }
@@ -150,7 +171,7 @@ interface Line extends Content {
   cost: number;
 }
 
-const ORDER = ["kept", "error", "did", "files"] as const;
+const ORDER = ["kept", "error", "did", "files", "asked", "said"] as const;
 
 function inOrder(left: Line, right: Line): number {
   return ORDER.indexOf(left.name) - ORDER.indexOf(right.name) || left.from[0]!.seq - right.from[0]!.seq;
@@ -174,6 +195,19 @@ function errorVersions({ text, messageId, seq }: NotedLine, tokenCounter: TokenC
       };
     }),
   );
+}
+
+/** Returns versions of last words: all of them, then ever shorter beginnings. */
+function lastVersions({ text, by, messageId, seq }: LastWords, tokenCounter: TokenCounter): Version[] {
+  const name = by === "user" ? "asked" : "said";
+  return Array.from({ length: LAST_LENGTHS }, (_, index) => {
+    const length = Math.floor(text.length * 0.8 ** index);
+    const quote = length === text.length ? text : `${cutAtGrapheme(text, length).trimEnd()}…`;
+    return priced(tokenCounter, () => {
+      const from = [{ messageId, seq }];
+      return { name, text: element(name, { seq }, escapeText(quote)), from, quotes: quote.split("\n") };
+    });
+  });
 }
 
 function priced(tokenCounter: TokenCounter, contentOf: () => Content): Version {

@@ -1,13 +1,13 @@
 import type { BlockCache, BlockedMessage } from "../../context/digest/blocks.ts";
 import type { StoryWriter } from "../../context/result.ts";
 import { openErrors, pathOfActions, rankedFiles } from "../../context/story/noted-lines.ts";
-import { buildStory, type StoryLines, wholeTokens } from "../../context/story/story.ts";
+import { buildStory, type LastWords, type StoryLines, wholeTokens } from "../../context/story/story.ts";
 import type { Message } from "../../core/message.ts";
 import type { NotedMessage } from "../../core/notes.ts";
 import type { TokenCounter } from "../../core/tokens.ts";
 import { commitmentsIn, notTakenBack } from "../../models/commitments.ts";
 import { NoteReader } from "../../models/notes.ts";
-import { type Told, type ToldMessage, ToldReader, toldIn } from "../../models/told.ts";
+import { proseOf, type Told, type ToldMessage, ToldReader, toldIn } from "../../models/told.ts";
 import type { NotableMessage, Repositories } from "../../store/index.ts";
 
 /** The newest messages before the window whose actions, files and errors are read. */
@@ -33,6 +33,8 @@ export interface ColdNotes {
   blocked: BlockedMessage[];
   /** In order. */
   told: ToldMessage[];
+  /** What was said last by each. */
+  last: LastWords[];
 }
 
 /**
@@ -58,7 +60,20 @@ export function loadColdNotes(
   const seqFrom = isLater ? before.seqEnd : 0;
   const fresher = toldBefore(messages, sessionId, seqFrom, rows[0]?.seq ?? seqEnd, toldBy(rows));
   const told = newestTold([...(isLater ? before.told : []), ...fresher], blocked[0]?.seq ?? seqEnd);
-  return { seqEnd, acted, blocked, told };
+  const last = lastOf(rows, isLater ? before.last : []);
+  return { seqEnd, acted, blocked, told, last };
+}
+
+/** Returns the last words of the user and of the agent in messages, or else those from before. */
+function lastOf(messages: readonly (NotableMessage | Message)[], before: readonly LastWords[]): LastWords[] {
+  return (["user", "assistant"] as const).flatMap((role) => {
+    const by = role === "user" ? "user" : "agent";
+    for (const message of messages.toReversed()) {
+      const text = message.role === role ? proseOf(message) : "";
+      if (text !== "") return { by, text, messageId: message.id, seq: message.seq };
+    }
+    return before.filter((words) => words.by === by);
+  });
 }
 
 /** Returns what is told before `seqEnd`, the first messages and as many of the newest as are kept, and then `after`. */
@@ -147,12 +162,15 @@ export function storyWriter(cold: ColdNotes, tokenCounter: TokenCounter, blocks:
       errors: openErrors(notes),
       actions: pathOfActions(notes),
       files: rankedFiles(notes),
+      last: lastOf(hidden, cold.last),
     };
   };
   return {
     wholeTokens: wholeTokens(linesOf([]), tokenCounter),
-    write: (hidden, tokensMax, { isTold }) => {
-      const lines = linesOf(hidden);
+    write: (hidden, tokensMax, { isTold, speakers }) => {
+      const all = linesOf(hidden);
+      const isUnseen = ({ by }: LastWords): boolean => !speakers.has(by === "user" ? "user" : "assistant");
+      const lines = { ...all, last: all.last.filter(isUnseen) };
       return buildStory(
         isTold ? { ...lines, told: [], errors: [], actions: [], files: [] } : lines,
         tokensMax,

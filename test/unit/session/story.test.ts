@@ -45,7 +45,7 @@ test("a long session is told its goal, its path and its working set, and every l
   work(session, 0, 100);
   const context = session.render({ tokensMax: 2_000 });
   const block = blockOf(context)!;
-  expect(block).toContain("0 user: Port the parser to Rust, part by part.");
+  expect(block).toContain('<asked seq="0">Port the parser to Rust, part by part.</asked>');
   expect(block).toMatch(/<did seq="\d+-\d+">read part\d+\.go; /);
   expect(block).toMatch(/<files seq="\d+-\d+">src\/\{part\d+\.go, /);
   expect(context.story.length).toBeGreaterThan(10);
@@ -88,7 +88,9 @@ test("a limit that the user set long ago is told for as long as it is among the 
   const session = begun();
   session.append({ role: "user", content: "Do not change the grammar file." });
   work(session, 0, 400);
-  expect(blockOf(session.render({ tokensMax: 4_000 }))).toContain("1 user: Do not change the grammar file.");
+  expect(blockOf(session.render({ tokensMax: 4_000 }))).toContain(
+    '<asked seq="1">Do not change the grammar file.</asked>',
+  );
 });
 
 test("what the user asked to be kept is told until the user takes it back, and is given room for it", () => {
@@ -133,4 +135,19 @@ test("nobody is told what another process has forgotten, whoever appends first",
   openedStore(path).forget("s", { messageIds: [messageId] });
   session.append({ role: "user", content: "Go on with the next part." });
   expect(JSON.stringify(session.render({ tokensMax: 2_000 }))).not.toContain("marmalade");
+});
+
+test("whoever goes on reads what was asked and answered last, word for word, however many calls came since", () => {
+  const session = begun();
+  const asked = "Port the lexer, too:\n\n- keep its tests,\n- and never let it read a file twice.";
+  const said = "I port the lexer first.\n\nIts tests need a reader that counts how often a file is read.";
+  session.append([
+    { role: "user", content: asked },
+    { role: "assistant", content: said },
+  ]);
+  work(session, 0, 60);
+  for (const tokensMax of [1_000, 2_000, 4_000, 8_000]) {
+    const text = JSON.stringify(session.render({ tokensMax }).messages);
+    for (const words of [asked, said]) expect(text, String(tokensMax)).toContain(JSON.stringify(words).slice(1, -1));
+  }
 });

@@ -15,7 +15,7 @@ const ends = (seq: number, did: string, outcome: ActionOutcome, line?: string) =
   noted(seq, { results: [{ did, outcome, line }] });
 
 const storyOf = (lines: Partial<StoryLines>, tokensMax: number) =>
-  buildStory({ kept: [], told: [], errors: [], actions: [], files: [], ...lines }, tokensMax, quarterCounter);
+  buildStory({ kept: [], told: [], errors: [], actions: [], files: [], last: [], ...lines }, tokensMax, quarterCounter);
 
 const tells = (seq: number, by: Told["by"], text: string, worth = 1): Told => {
   return { messageId: 100 + seq, seq, by, text, worth, isClosing: false, isOutcome: false };
@@ -172,4 +172,21 @@ test("gets nearly all of a small context, half of a large one, and never more th
   expect(roomAt(16_000, 900)).toBe(900);
   expect(storyTokensMax(16_000, {})).toBe(0);
   expect(roomAt(-5)).toBe(0);
+});
+
+test("what the user asked last is told word for word, as much as fits, and once", () => {
+  const text = `Mend the lock of the store.\nThen ${"really ".repeat(200)}paint it.`;
+  const last = [{ ...line(8, text), by: "user" as const }];
+  const told = [
+    tells(3, "agent", "The lock of the store has no lease."),
+    tells(8, "user", "Mend the lock of the store."),
+  ];
+  const whole = storyOf({ told, last }, 4_000)!;
+  expect(whole.text).toContain(`<asked seq="8">${text}</asked>`);
+  expect(whole.text).not.toContain("8 user:");
+  expect(whole.text).toContain("3 agent: The lock");
+  const cut = storyOf({ told, last }, 300)!;
+  expect(cut.text).toMatch(/<asked seq="8">Mend the lock of the store\.\nThen really .*…<\/asked>/);
+  expect(cut.text).toContain("3 agent: The lock");
+  expect(cut.messages.map(({ seq }) => seq)).toEqual([3, 8]);
 });
