@@ -4,7 +4,9 @@ import { dirname } from "node:path";
 /** Which agents of this machine Coppice may call for a store. It is kept in a file beside the store. */
 export interface AgentChoice {
   /** The agent that answers `ask`. */
-  ask?: string;
+  ask?: string | undefined;
+  /** The agent that writes summaries while `watch` runs, and its limits. */
+  summaries?: { agent: string; callsPerDay: number; tokensPerDay: number } | undefined;
 }
 
 /** Returns what was chosen. A file that cannot be read counts as none. */
@@ -28,4 +30,15 @@ export function writeAgentChoice(storePath: string, change: AgentChoice): void {
 
 function fileOf(storePath: string): string {
   return `${storePath}.agents.json`;
+}
+
+/** Returns the summarizer that was chosen for a store; undefined if there is none. @throws {StoreError} `OPTION_INVALID`. */
+export async function chosenSummarizer(storePath: string) {
+  const { summaries } = readAgentChoice(storePath);
+  if (summaries === undefined) return undefined;
+  const { agentSummarizer } = await import("../../session/aids/agent-summaries.ts");
+  const { Redactor } = await import("../../imports/redaction/redact.ts");
+  const redactor = new Redactor({ keepSecrets: false });
+  const options = { ...summaries, redact: (text: string): string => redactor.redacted(text) };
+  return agentSummarizer(options as Parameters<typeof agentSummarizer>[0]);
 }

@@ -132,6 +132,8 @@ const gemini: CalledAgent = {
       tools: { core: [NONE] },
       skills: { enabled: false },
       context: { fileName: `${NONE}.md`, includeDirectoryTree: false, discoveryMaxDirs: 0 },
+      // Otherwise it waits for minutes before it says that it is at its limit.
+      general: { maxAttempts: 2 },
     },
   },
   read({ type, role, content, stats, status, error, severity, message }) {
@@ -173,14 +175,25 @@ const copilot: CalledAgent = {
   args: () => [
     ...["--output-format", "json", "--stream", "on", "--no-color", "--no-auto-update", "--no-custom-instructions"],
     ...["--disable-builtin-mcps", "--available-tools", NONE, "--no-ask-user", "--no-remote"],
+    ...copilotServers().flatMap((name) => ["--disable-mcp-server", name]),
   ],
-  read({ type, data, exitCode }) {
+  read({ type, data }) {
     if (type === "assistant.message_delta") return { text: data?.deltaContent };
     if (type === "assistant.message") return { whole: data?.content };
     if (type === "session.error") return { failure: String(data?.message) };
-    return type === "result" && exitCode > 0 ? { failure: `exit ${exitCode}` } : {};
+    return {};
   },
 };
+
+/** Returns the names of the MCP servers in the settings of Copilot CLI. */
+function copilotServers(): string[] {
+  try {
+    const path = join(process.env.COPILOT_HOME || join(homedir(), ".copilot"), "mcp-config.json");
+    return Object.keys(JSON.parse(readFileSync(path, "utf8")).mcpServers);
+  } catch {
+    return []; // there are no settings
+  }
+}
 
 const qwen: CalledAgent = {
   title: "Qwen Code",
@@ -196,7 +209,12 @@ const qwen: CalledAgent = {
       context: { fileName: `${NONE}.md`, includeDirectoryTree: false },
     },
   },
-  read: streamed,
+  read(event) {
+    const news = streamed(event);
+    // It gives an error of its model as an answer.
+    const said = news.text ?? news.whole ?? "";
+    return said.trimStart().startsWith("[API Error: ") ? { failure: said } : news;
+  },
 };
 
 /** The agents that can be called. README.md has their flags, with the versions that were run. */
