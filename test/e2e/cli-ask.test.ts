@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test, vi } from "vitest";
+import { ownCallsFolder } from "../../src/core/data-folder.ts";
 import { CliFolder } from "../support/cli.ts";
 import { FakeAgent } from "../support/fake-agent.ts";
 
@@ -178,7 +179,7 @@ test("with --json, the answer, its sources and what was struck out are one value
 });
 
 test("a transcript of such a call is no history, whoever wrote it", async () => {
-  const { cwd } = agent.seen();
+  const cwd = ownCallsFolder({ env: {}, platform: process.platform, home: folder.path });
   const projects = join(folder.path, ".claude", "projects", "own");
   mkdirSync(projects, { recursive: true });
   const line = { type: "user", uuid: "u-1", sessionId: "0b8e6c52-1d1f-4d3c-9a52-6f0f5f0a9a11", cwd };
