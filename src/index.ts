@@ -23,6 +23,7 @@ export type { TokenCounter } from "./core/tokens.ts";
 export type { AppendResult } from "./ingest/append.ts";
 export type { ReembedEstimate, ReembedResult } from "./ingest/reembed.ts";
 export type { EmbedResult } from "./ingest/vector-collector.ts";
+export { type AgentSummarizerOptions, agentSummarizer } from "./models/agent/summarizer.ts";
 export type { Embedder, EmbedRequest, LocalEmbedder, RemoteEmbedder } from "./models/embedder.ts";
 export { type GeminiEmbedderOptions, geminiEmbedder } from "./models/gemini/embedder.ts";
 export { type GeminiSummarizerOptions, geminiSummarizer } from "./models/gemini/summarizer.ts";

@@ -7,9 +7,12 @@ const VERSIONS: Readonly<Record<string, string>> = {
   "@google/gemini-cli": "0.61.0",
   "opencode-linux-x64-baseline": "1.18.33",
   "@earendil-works/pi-coding-agent": "0.74.2",
+  // `ask` calls these two as well.
+  "@github/copilot": "1.0.102",
+  "@qwen-code/qwen-code": "0.15.10",
 };
 
-/** Installs the agents, 1.3 GB, unless the folder has these versions already. */
+/** Installs the agents, 1.6 GB, unless the folder has these versions already. */
 export function installAgents(folder: string): void {
   installPackages(folder, VERSIONS);
 }

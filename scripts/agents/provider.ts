@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** The provider's answer to every request. */
+/** The provider's answer to every request, unless it gets another one. */
 export const REPLY = "Understood, that is noted.";
 
 /** A prompt with these words makes the provider report a nearly full window, so that the agent compacts. */
@@ -22,6 +22,9 @@ interface Exchange {
  */
 export class FakeProvider {
   readonly exchanges: Exchange[] = [];
+  reply = REPLY;
+  /** Answers every request with an error of this status, or not at all. */
+  fault: number | "silent" | undefined;
   readonly #server: Server;
 
   private constructor() {
@@ -34,7 +37,16 @@ export class FakeProvider {
         const path = request.url ?? "";
         const asked = body.startsWith("{") ? JSON.parse(body) : {};
         this.exchanges.push({ path, texts: textsIn(asked) });
-        const answer = answerTo(path, body.includes(FILL) ? FULL : USAGE, asked.stream === true);
+        if (this.fault === "silent") return;
+        if (this.fault !== undefined) {
+          const message = this.fault === 429 ? "You have hit your usage limit" : "The API key is invalid";
+          const error = { type: "error", code: this.fault, status: "FAULT", message };
+          response.writeHead(this.fault, { "content-type": "application/json", "x-should-retry": "false" });
+          response.end(JSON.stringify({ type: "error", error }));
+          return;
+        }
+        const tokens = body.includes(FILL) ? FULL : USAGE;
+        const answer = answerTo(path, { reply: this.reply, tokens, isStream: asked.stream === true });
         response.writeHead(answer === undefined ? 404 : 200, {
           "content-type": Array.isArray(answer) ? "text/event-stream" : "application/json",
         });
@@ -75,14 +87,17 @@ function eventText({ name, data }: StreamEvent): string {
 }
 
 /** Returns the events of a stream, or one value; undefined for a path that is not a model's. */
-function answerTo(path: string, tokens: number, isStream: boolean): StreamEvent[] | object | undefined {
+function answerTo(
+  path: string,
+  { reply, tokens, isStream }: { reply: string; tokens: number; isStream: boolean },
+): StreamEvent[] | object | undefined {
   if (path.includes("count_tokens")) return { input_tokens: tokens };
   if (path.includes("countTokens")) return { totalTokens: tokens };
-  if (path.includes("/v1/messages")) return isStream ? messageEvents(tokens) : message(tokens);
-  if (path.includes("/responses")) return responseEvents(tokens);
-  if (path.includes("/chat/completions")) return completionEvents(tokens);
+  if (path.includes("/v1/messages")) return isStream ? messageEvents(reply, tokens) : message(reply, tokens);
+  if (path.includes("/responses")) return responseEvents(reply, tokens);
+  if (path.includes("/chat/completions")) return completionEvents(reply, tokens);
   if (path.includes("GenerateContent") || path.includes("generateContent")) {
-    const content = { role: "model", parts: [{ text: REPLY }] };
+    const content = { role: "model", parts: [{ text: reply }] };
     const usageMetadata = { promptTokenCount: tokens, candidatesTokenCount: 3, totalTokenCount: tokens + 3 };
     const data = { candidates: [{ content, finishReason: "STOP", index: 0 }], usageMetadata };
     return path.includes("stream") ? [{ data }] : data;
@@ -90,18 +105,18 @@ function answerTo(path: string, tokens: number, isStream: boolean): StreamEvent[
   return undefined;
 }
 
-function message(tokens: number): object {
+function message(reply: string, tokens: number): object {
   const usage = { input_tokens: tokens, output_tokens: 3 };
-  const content = [{ type: "text", text: REPLY }];
+  const content = [{ type: "text", text: reply }];
   const about = { id: "msg_1", type: "message", role: "assistant", model: "fake-1" };
   return { ...about, content, stop_reason: "end_turn", stop_sequence: null, usage };
 }
 
-function messageEvents(tokens: number): StreamEvent[] {
+function messageEvents(reply: string, tokens: number): StreamEvent[] {
   const events = [
-    { type: "message_start", message: { ...message(tokens), content: [], stop_reason: null } },
+    { type: "message_start", message: { ...message(reply, tokens), content: [], stop_reason: null } },
     { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
-    { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: REPLY } },
+    { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: reply } },
     { type: "content_block_stop", index: 0 },
     { type: "message_delta", delta: { stop_reason: "end_turn", stop_sequence: null }, usage: { output_tokens: 3 } },
     { type: "message_stop" },
@@ -109,8 +124,8 @@ function messageEvents(tokens: number): StreamEvent[] {
   return events.map((data) => ({ name: data.type, data }));
 }
 
-function responseEvents(tokens: number): StreamEvent[] {
-  const content = [{ type: "output_text", text: REPLY, annotations: [] }];
+function responseEvents(reply: string, tokens: number): StreamEvent[] {
+  const content = [{ type: "output_text", text: reply, annotations: [] }];
   const item = { id: "m1", type: "message", role: "assistant", status: "completed", content };
   const details = { input_tokens_details: null, output_tokens_details: null };
   const usage = { input_tokens: tokens, output_tokens: 3, total_tokens: tokens + 3, ...details };
@@ -122,7 +137,7 @@ function responseEvents(tokens: number): StreamEvent[] {
   return events.map((data) => ({ name: data.type, data }));
 }
 
-function completionEvents(tokens: number): StreamEvent[] {
+function completionEvents(reply: string, tokens: number): StreamEvent[] {
   const chunk = (delta: object, finish_reason: string | null, more = {}): StreamEvent => ({
     data: {
       id: "c1",
@@ -134,7 +149,7 @@ function completionEvents(tokens: number): StreamEvent[] {
     },
   });
   const usage = { prompt_tokens: tokens, completion_tokens: 3, total_tokens: tokens + 3 };
-  return [chunk({ role: "assistant", content: REPLY }, null), chunk({}, "stop", { usage }), { data: "[DONE]" }];
+  return [chunk({ role: "assistant", content: reply }, null), chunk({}, "stop", { usage }), { data: "[DONE]" }];
 }
 
 function textsIn(value: unknown): string[] {

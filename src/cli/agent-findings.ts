@@ -6,12 +6,26 @@ import { surveyLocations } from "../imports/survey.ts";
 import type { Store } from "../session/store.ts";
 import { type AgentReport, agentReports } from "../setup/agent-report.ts";
 import { WrittenFiles } from "../setup/changes.ts";
-import { formatCount } from "./screen/text.ts";
+import { formatCount, formatNumber } from "./screen/text.ts";
+import { readAgentChoice } from "./stores/agent-choice.ts";
 
 /** Who keeps transcripts for so long wants to keep them. */
 const LONG_DAYS = 3_650;
 
 type Finding = ReturnType<Store["doctor"]>[number];
+
+/** Returns what `doctor` says about summaries by an agent. */
+export async function summaryFindings(storePath: string): Promise<Finding[]> {
+  const { summaries } = readAgentChoice(storePath);
+  if (summaries === undefined) return [];
+  const { usedToday } = await import("../session/aids/agent-summaries.ts");
+  const { agent, callsPerDay, tokensPerDay } = summaries;
+  const { callCount, tokenCount } = usedToday(agent);
+  const used = `${formatNumber(callCount)} of ${formatNumber(callsPerDay)} calls and ${formatNumber(tokenCount)} of ${formatNumber(tokensPerDay)} tokens`;
+  return [
+    { check: "summaries", level: "ok", text: `${agent} writes summaries, and has used ${used} today.`, fix: null },
+  ];
+}
 
 /** Returns what `doctor` says about each agent that is used on this machine. */
 export async function agentFindings(storePath: string): Promise<Finding[]> {

@@ -18,16 +18,24 @@ interface Question {
  */
 export async function askToAgree(question: Question, terminal: Terminal, json: boolean): Promise<boolean> {
   const { text, refused, unasked } = question;
+  const answer = await askPerson(`${text} [y/N] `, unasked, json);
+  if (/^y(es)?$/i.test(answer)) return true;
+  terminal.note(refused);
+  return false;
+}
+
+/**
+ * Asks the person. @returns what was typed, without spaces around it; "" if the input has ended.
+ * @throws {Failure} `USAGE_INVALID` with `--json`, or if there is no terminal.
+ */
+export async function askPerson(text: string, unasked: Question["unasked"], json: boolean): Promise<string> {
   if (json || process.stdin.isTTY !== true || process.stderr.isTTY !== true) {
     throw new Failure("USAGE_INVALID", unasked.message, { hint: unasked.hint });
   }
   const asking = createInterface({ input: process.stdin, output: process.stderr });
   try {
     const gone = new Promise<string>((resolve) => asking.once("close", () => resolve("")));
-    const answer = await Promise.race([asking.question(`${text} [y/N] `), gone]);
-    if (/^y(es)?$/i.test(answer.trim())) return true;
-    terminal.note(refused);
-    return false;
+    return (await Promise.race([asking.question(text), gone])).trim();
   } finally {
     asking.close();
   }

@@ -1,4 +1,5 @@
 import type { AnyCommand, CommandGroup } from "./command.ts";
+import { askCommand } from "./commands/ask.ts";
 import { backupCommand } from "./commands/backup.ts";
 import { completionCommand } from "./commands/completion.ts";
 import { demoCommand } from "./commands/demo.ts";
@@ -42,6 +43,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       sessionsCommand,
       showCommand,
       recallCommand,
+      askCommand,
       expandCommand,
       resumeCommand,
       forestCommand,

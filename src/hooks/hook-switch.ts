@@ -1,5 +1,6 @@
 import { mkdirSync, realpathSync, renameSync, writeFileSync } from "node:fs";
 import { isAbsolute, relative, resolve, sep } from "node:path";
+import { isOfOwnCalls } from "../core/data-folder.ts";
 import { readSmall } from "../core/files.ts";
 import { hookFile } from "../core/hook-lines.ts";
 
@@ -37,9 +38,9 @@ export function turn(storePath: string, isOff: boolean, project: string | undefi
   return after;
 }
 
-/** Returns true if hooks are off in this folder, or for this process by `COPPICE_HOOK=0`. */
+/** Returns true if hooks are off in this folder, as where Coppice calls agents itself, or for this process by `COPPICE_HOOK=0`. */
 export function isOffAt({ isOff, projectsOff }: HookSwitch, cwd: string): boolean {
-  if (isOff || process.env.COPPICE_HOOK === "0") return true;
+  if (isOff || process.env.COPPICE_HOOK === "0" || isOfOwnCalls(cwd)) return true;
   if (projectsOff.length === 0) return false;
   const folder = realPathOf(cwd);
   return projectsOff.some((path) => {

@@ -1,4 +1,5 @@
 import { dirname, resolve, sep } from "node:path";
+import { isOfOwnCalls } from "../core/data-folder.ts";
 import { baseNameOf, goneWorktreesOf, isPath, projectAt, realPathOf } from "../core/project.ts";
 import type { ImportedSession } from "../importers/importer.ts";
 import type { Exclusions } from "../session/store.ts";
@@ -25,13 +26,15 @@ export class ExclusionRules {
 
   /**
    * Returns true if the session belongs to an excluded project, or its agent worked in an excluded folder. An excluded name leaves out
-   * each folder that is called so, because it may have been excluded before there was any session of it.
+   * each folder that is called so, because it may have been excluded before there was any session of it. Sessions of agents that
+   * Coppice has called itself are always left out.
    */
   hasSession({ metadata, folder }: ImportedSession, projects: readonly (string | undefined)[]): boolean {
     const called = [...projects, folder].filter((one) => one !== undefined);
     if (called.some((one) => this.#projects.has(one) || this.#projects.has(baseNameOf(one)))) return true;
-    const folders = [metadata?.cwd, metadata?.workspaceDirs, metadata?.directories, called.filter(isPath)].flat();
-    return folders.some((folder) => typeof folder === "string" && this.hasPath(folder));
+    const given = [metadata?.cwd, metadata?.workspaceDirs, metadata?.directories, called.filter(isPath)].flat();
+    const folders = given.filter((folder) => typeof folder === "string");
+    return [...folders, ...called].some(isOfOwnCalls) || folders.some((folder) => this.hasPath(folder));
   }
 
   /** Returns a text that is different for different rules. */

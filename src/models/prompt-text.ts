@@ -16,9 +16,14 @@ export type Redact = (text: string) => string;
  * because a color code inside a secret hides the secret from the first call. @throws {StoreError} `REDACT_FAILED`.
  */
 export function promptText(text: string, redact: Redact | undefined): string {
+  return excerpt(cleanText(text, redact));
+}
+
+/** Prepares a text like `promptText`, and keeps all of it. @throws {StoreError} `REDACT_FAILED`. */
+export function cleanText(text: string, redact: Redact | undefined): string {
   const written = redacted(text, redact);
   const seen = visible(written);
-  return excerpt(seen === written ? seen : visible(redacted(seen, redact)));
+  return seen === written ? seen : visible(redacted(seen, redact));
 }
 
 /** Puts a text into an element that the text cannot close. Every text of a conversation needs this before it enters a prompt. */

@@ -41,6 +41,7 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
     isArray: true,
     keys: "messageId sessionId seq role createdAtMs text score confidence snippet marks root neighbors copies",
   },
+  ask: { args: ["lamp", "--dry-run"], keys: "note tokens system prompt" },
   expand: { args: ["message:1"], keys: "root level members memberCount near offset place" },
   resume: {
     args: ["cli"],

@@ -22,6 +22,7 @@ import * as view from "../../src/view/index.ts";
 test("values", () => {
   expect(Object.keys(coppice).sort()).toEqual([
     "StoreError",
+    "agentSummarizer",
     "geminiEmbedder",
     "geminiSummarizer",
     "openStore",
@@ -155,6 +156,7 @@ function typesIn(file: string): string[] {
 
 test("types", () => {
   expect(typesIn("index.ts")).toEqual([
+    "AgentSummarizerOptions",
     "AppendOptions",
     "AppendResult",
     "BackupOptions",

@@ -28,9 +28,10 @@ export const doctorCommand: Command<{ deep?: true }> = {
 
   async run({ options: { deep = false }, loadStores, storePath, terminal }) {
     const { hookFindings } = await import("../../hooks/hook-report.ts");
-    const { agentFindings } = await import("../agent-findings.ts");
+    const { agentFindings, summaryFindings } = await import("../agent-findings.ts");
     const { stats, ofStore } = await examine(await loadStores(), deep);
-    const findings = [...ofStore, ...(await agentFindings(storePath)), ...hookFindings(storePath)];
+    const ofAgents = [...(await agentFindings(storePath)), ...(await summaryFindings(storePath))];
+    const findings = [...ofStore, ...ofAgents, ...hookFindings(storePath)];
     const problemCount = findings.filter(({ level }) => level === "problem").length;
     const ok = problemCount === 0;
     const hint = "Each line with → says how to fix the problem above it.";

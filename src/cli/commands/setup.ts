@@ -3,20 +3,27 @@ import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { Option } from "commander";
 import { dataFolder, type Machine } from "../../core/data-folder.ts";
+import { oneOf } from "../../core/options.ts";
+import type { AgentName } from "../../session/aids/ask.ts";
 import type { Change, WrittenFiles } from "../../setup/changes.ts";
 import type { OwnCommand } from "../../setup/own-command.ts";
 import type { Target } from "../../setup/target.ts";
 import { askToAgree } from "../agreement.ts";
-import type { Command } from "../command.ts";
+import type { Call, Command, Output } from "../command.ts";
 import { Failure } from "../failure.ts";
+import { wholeNumberOption } from "../options.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { formatCount, oneLine } from "../screen/text.ts";
+import { writeAgentChoice } from "../stores/agent-choice.ts";
 import { defaultStorePath } from "../stores/store-path.ts";
 
 interface SetupFlags {
   undo?: true;
   yes?: true;
   dryRun?: true;
+  summaries?: string;
+  callsPerDay?: number;
+  tokensPerDay?: number;
 }
 
 interface Plan {
@@ -38,10 +45,18 @@ export const setupCommand: Command<SetupFlags> = {
     new Option("--undo", "take out what setup has written"),
     new Option("--yes", "write without asking"),
     new Option("--dry-run", "show every line that would be written, and write nothing"),
+    new Option(
+      "--summaries <agent>",
+      "have claude, codex, gemini, opencode, copilot or qwen write summaries while watch runs, or `off`",
+    ),
+    wholeNumberOption("calls-per-day", "with --summaries: most calls a day, by default 20", 1, 100_000),
+    wholeNumberOption("tokens-per-day", "with --summaries: most tokens a day, by default 200,000", 1, 1_000_000_000),
   ],
-  examples: ["", "claude-code codex --yes", "watch", "--dry-run", "--undo"],
+  examples: ["", "claude-code codex --yes", "watch", "--dry-run", "--undo", "--summaries claude --calls-per-day 10"],
 
-  async run({ args, options: { undo = false, yes = false, dryRun = false }, storePath, terminal, json }) {
+  async run({ args, options, storePath, terminal, json }) {
+    const { undo = false, yes = false, dryRun = false, summaries } = options;
+    if (summaries !== undefined) return setUpSummaries(summaries, options, { storePath, terminal, json });
     const { AGENTS } = await import("../../setup/targets.ts");
     const { watchService } = await import("../../setup/watch-service.ts");
     const { WrittenFiles } = await import("../../setup/changes.ts");
@@ -94,6 +109,37 @@ export const setupCommand: Command<SetupFlags> = {
     return { value: { ...value, next: [...notes, ...value.next] }, lines };
   },
 };
+
+/** Chooses the agent that writes summaries, or none. */
+async function setUpSummaries(
+  named: string,
+  { yes, callsPerDay, tokensPerDay }: SetupFlags,
+  { storePath, terminal, json }: Pick<Call<SetupFlags>, "storePath" | "terminal" | "json">,
+): Promise<Output> {
+  const { AGENT_NAMES, CALLED_AGENTS } = await import("../../session/aids/ask.ts");
+  const { CALLS_PER_DAY_DEFAULT, TOKENS_PER_DAY_DEFAULT } = await import("../../session/aids/agent-summaries.ts");
+  const agent = oneOf("--summaries", named, [...AGENT_NAMES, "off"]);
+  if (agent === "off") {
+    writeAgentChoice(storePath, { summaries: undefined });
+    return { value: { summaries: null }, lines: ["No agent writes summaries."] };
+  }
+  const { title } = CALLED_AGENTS[agent as AgentName];
+  const calls = callsPerDay ?? CALLS_PER_DAY_DEFAULT;
+  const tokens = tokensPerDay ?? TOKENS_PER_DAY_DEFAULT;
+  const limits = `at most ${formatCount(calls, "call")}, and until ${formatCount(tokens, "token")} are used, a day`;
+  const what = `While \`coppice watch\` runs, ${title} will write summaries of sessions that end or grow. Their messages are sent to its model, without secrets of known kinds: ${limits}.`;
+  const question = {
+    text: `${what}\nDo you agree?`,
+    refused: "Nothing was changed.",
+    unasked: { message: "Sending messages to a model needs your agreement.", hint: `${what} Add --yes to agree.` },
+  };
+  if (!yes && !(await askToAgree(question, terminal, json))) return { value: { summaries: null }, lines: [] };
+  const summaries = { agent, callsPerDay: calls, tokensPerDay: tokens };
+  writeAgentChoice(storePath, { summaries });
+  const next =
+    "Start `coppice watch` again. `coppice setup --summaries off` turns it off, and `coppice doctor` says what was used.";
+  return { value: { summaries }, lines: [what, next] };
+}
 
 function chosenTargets(targets: readonly Target[], names: readonly string[], otherwise: readonly string[]): Target[] {
   const known = targets.map(({ name }) => name);

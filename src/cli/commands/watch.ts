@@ -15,6 +15,7 @@ import { type Column, tableLines } from "../screen/table.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { formatCount, oneLine } from "../screen/text.ts";
 import { wrapped } from "../screen/wrap.ts";
+import { chosenSummarizer } from "../stores/agent-choice.ts";
 import { AgreedLocations } from "../stores/agreed-locations.ts";
 import { BackgroundHub } from "../stores/background-hub.ts";
 
@@ -83,7 +84,8 @@ export const watchCommand: Command<WatchFlags> = {
     for (const signal of SIGNALS) process.once(signal, stop);
     terminal.whenReaderGone(stop);
     try {
-      const store = (await loadStores()).openToWrite();
+      const summarizer = await chosenSummarizer(storePath);
+      const store = (await loadStores()).openToWrite(summarizer && { summarizer });
       if (push) await remoteWithProjects(store);
       const hub = hubOf(store, push, { terminal, quiet, json });
       const totals: Totals = { fileCount: 0, sessionIds: new Set() };

@@ -2,11 +2,11 @@ import { takeCitations } from "../../core/citations.ts";
 import { StoreError } from "../../core/errors.ts";
 import { labelOf } from "../label.ts";
 import { beginningThatFits, cutLine } from "../lines.ts";
-import { replyLine } from "../prompt-text.ts";
+import { type Redact, replyLine } from "../prompt-text.ts";
 import { Pace, wordlessLine } from "../source-reader.ts";
 import type { SummarizeRequest, Summarizer, SummaryText } from "../summarizer.ts";
 import { type Answer, answerJsonSchema, parseAnswer } from "./answer.ts";
-import { GeminiClient } from "./client.ts";
+import type { Generation } from "./client.ts";
 import {
   type GroundedClaim,
   groundName,
@@ -15,7 +15,6 @@ import {
   type SourcePiece,
   sourcePieces,
 } from "./grounding.ts";
-import type { GeminiSettings } from "./options.ts";
 import { promptOf, promptTexts, SYSTEM } from "./prompt.ts";
 import { type GroundedAnswer, mostImportant, writeSummary } from "./write-summary.ts";
 
@@ -23,14 +22,19 @@ const TITLE_CHARS_MAX = 80;
 
 const HAS_WORDS = /[\p{L}\p{N}]/u;
 
-export function summarizeWith(settings: GeminiSettings, outputTokensMax: number): Summarizer["summarize"] {
-  const client = new GeminiClient(settings);
+/** A model that answers a prompt with JSON of a schema. */
+interface SummaryModel {
+  settings: { model: string; redact: Redact | undefined };
+  generate(generation: Generation): Promise<string>;
+}
+
+export function summarizeWith(client: SummaryModel, outputTokensMax = 8_192): Summarizer["summarize"] {
   return (request) => summarize(request, client, outputTokensMax);
 }
 
 async function summarize(
   request: SummarizeRequest,
-  client: GeminiClient,
+  client: SummaryModel,
   outputTokensMax: number,
 ): Promise<SummaryText> {
   const { countTokens, signal, onUsage, onSend } = request;

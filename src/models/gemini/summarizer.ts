@@ -39,7 +39,8 @@ export function geminiSummarizer(options: GeminiSummarizerOptions = {}): Summari
   // The client is imported late, because most programs never use Gemini.
   const summarizing = once(async () => {
     const { summarizeWith } = await import("./summarize.ts");
-    return summarizeWith(settings, outputTokensMax);
+    const { GeminiClient } = await import("./client.ts");
+    return summarizeWith(new GeminiClient(settings), outputTokensMax);
   });
   return {
     id: settings.model,

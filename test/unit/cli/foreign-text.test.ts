@@ -74,6 +74,10 @@ const TYPED: Record<string, (session: string, file: string, folder: string) => s
   ],
   show: (session) => [[session], [session, "--tree"], [`none${HOSTILE}`], [session.slice(0, 2)]],
   recall: (session) => [["hostile"], ["deploy", "--session", session, "--explain"]],
+  ask: () => [
+    ["deploy", "--dry-run"],
+    ["deploy", "--with", HOSTILE],
+  ],
   expand: (session) => [["1"], [session], [`theme:${HOSTILE}`]],
   resume: (session) => [[session], [session, "--query", "deploy"]],
   forest: (session) => [[session]],

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { ownCallsFolder } from "../../../src/core/data-folder.ts";
 import { firingOf, type HookEvent } from "../../../src/hooks/firing.ts";
 import { isOffAt } from "../../../src/hooks/hook-switch.ts";
 import type { MessageInput } from "../../../src/index.ts";
@@ -135,6 +136,7 @@ test("hooks are off in every folder inside the one that was named", () => {
   const off = { isOff: false, projectsOff: ["/none/web"] };
   for (const folder of ["", "/src", "/..cache"]) expect(isOffAt(off, `/none/web${folder}`)).toBe(true);
   for (const folder of ["/none", "/none/web2", "/other"]) expect(isOffAt(off, folder)).toBe(false);
+  expect(isOffAt(off, ownCallsFolder())).toBe(true);
 });
 
 test("a hook in a fork quotes what the fork shares, and nothing that was said later in the session that it forked", () => {

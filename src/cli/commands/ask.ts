@@ -1,0 +1,236 @@
+import { Option } from "commander";
+import { oneOf } from "../../core/options.ts";
+import { baseNameOf } from "../../core/project.ts";
+import type { AgentName, Ask, CitationCheck } from "../../session/aids/ask.ts";
+import type { Store } from "../../session/store.ts";
+import { askPerson } from "../agreement.ts";
+import type { Command } from "../command.ts";
+import { Failure } from "../failure.ts";
+import { interruptible } from "../interruption.ts";
+import { repeatableOption, timeOption, wholeNumberOption } from "../options.ts";
+import type { Terminal } from "../screen/terminal.ts";
+import { formatCount, formatNumber, formatTime, oneLine } from "../screen/text.ts";
+import { wrapped } from "../screen/wrap.ts";
+import { readAgentChoice, writeAgentChoice } from "../stores/agent-choice.ts";
+import { findProject } from "../stores/find-project.ts";
+import { findSession, SESSION_MEANING } from "../stores/find-session.ts";
+
+interface AskFlags {
+  with?: string;
+  project?: string;
+  session?: string[];
+  since?: number;
+  until?: number;
+  tokensMax?: number;
+  wait?: number;
+  dryRun?: true;
+}
+
+const WAIT_S_DEFAULT = 300;
+const TOKENS_MIN = 500;
+const TOKENS_DEFAULT = 8_000;
+
+interface Source {
+  messageId: number;
+  sessionId: string;
+  project: string | null;
+  title: string | null;
+  atMs: number;
+}
+
+export const askCommand: Command<AskFlags> = {
+  usage: "ask <question...>",
+  summary: "Have your own agent answer a question from what the store holds.",
+  details:
+    "The messages that recall finds, each with its turn, go to claude, codex, gemini, opencode, copilot or qwen on this machine, and from " +
+    "there to its model. It answers from them alone, and cites. Citations of messages that were not sent are struck out. If nothing is " +
+    "near, nothing is sent. You choose the agent once. Excluded projects and secrets of known kinds are never sent, and the call " +
+    "leaves nothing in the store. With --json: {agent, answer, sources, struckOut, note, tokens, usage}; answer is null if nothing was sent.",
+  argument: "the question",
+  options: [
+    new Option("--with <agent>", "the agent to ask, now and from now on"),
+    new Option("--project <project>", "by name or path: only the sessions of this project"),
+    repeatableOption("session <id>", `only this session: ${SESSION_MEANING}`),
+    timeOption("since", "only messages from then on: 2026-11-01, yesterday, last week, 7d", "first"),
+    timeOption("until", "only messages up to this day or time", "last"),
+    wholeNumberOption(
+      "tokens-max",
+      `most tokens of the messages that are sent: by default ${formatNumber(TOKENS_DEFAULT)}`,
+      TOKENS_MIN,
+    ),
+    wholeNumberOption("wait", `most seconds to wait for the agent: by default ${WAIT_S_DEFAULT}`, 1, 86_400),
+    new Option("--dry-run", "show what would be sent, and send nothing"),
+  ],
+  examples: [
+    "why did we drop flock",
+    "what is left to do on the importer --project web",
+    "why flock --with codex",
+    "why flock --dry-run",
+  ],
+
+  async run({ args, options, loadStores, storePath, terminal, json }) {
+    const store = (await loadStores()).openToRead();
+    const { AGENT_NAMES, ASK_SYSTEM, askOf, callAgent, CALLED_AGENTS, CitationCheck } = await import(
+      "../../session/aids/ask.ts"
+    );
+    const { with: named, project, session, since, until, tokensMax, wait = WAIT_S_DEFAULT, dryRun } = options;
+    if (named !== undefined) oneOf("--with", named, AGENT_NAMES);
+    const ask = await askOf(store, args.join(" "), {
+      ...(await whatStays(store)),
+      tokensMax,
+      ...(project !== undefined && { project: findProject(store, project) }),
+      ...(session !== undefined && { sessionIds: session.map((typed) => findSession(store, typed).id) }),
+      ...(since !== undefined && { sinceMs: since }),
+      ...(until !== undefined && { untilMs: until }),
+    });
+    const { evidence, note = null, prompt, tokens } = ask;
+    const isEmpty = evidence.length === 0;
+    const facts = { note, tokens: isEmpty ? 0 : tokens };
+    if (dryRun) {
+      const value = isEmpty ? facts : { ...facts, system: ASK_SYSTEM, prompt };
+      return { value, lines: isEmpty ? [note!, "Nothing would be sent."] : dryRunLines(ASK_SYSTEM, ask) };
+    }
+    if (isEmpty) {
+      const value = { agent: null, answer: null, sources: [], struckOut: [], ...facts, usage: null };
+      return { value, lines: [`${note} Nothing was sent.`] };
+    }
+    const agent = named ?? (await chosenAgent(readAgentChoice(storePath).ask, terminal, json));
+    if (agent === undefined) return { value: null, lines: ["Nothing was sent."] };
+    remember(storePath, agent);
+    if (note !== null && !json) terminal.note(note);
+    const check = new CitationCheck(evidence);
+    const lines = new AnswerLines(check, json ? () => {} : (line) => terminal.print(wrapped(line, terminal.width)));
+    const { title } = CALLED_AGENTS[agent as AgentName];
+    if (!json) terminal.progress(`${title} reads ${formatCount(tokens, "token")}`);
+    let usage: { inputTokens: number; outputTokens: number } | null = null;
+    await interruptible("Nothing was changed.", (signal) => {
+      terminal.whenReaderGone(() => process.kill(process.pid, "SIGTERM"));
+      return callAgent(agent as AgentName, {
+        system: ASK_SYSTEM,
+        prompt,
+        signal,
+        timeoutMs: wait * 1_000,
+        onText: (text) => lines.add(text),
+        onUsage: (counted) => {
+          usage = counted;
+        },
+      });
+    });
+    terminal.endProgress();
+    lines.end();
+    const sources = [...check.cited].map((id) => sourceOf(id, ask));
+    const struckOut = [...check.struckOut];
+    const value = { agent, answer: lines.text, sources, struckOut, ...facts, usage };
+    return { value, lines: sourceLines(sources, struckOut.length, terminal) };
+  },
+};
+
+/** What must not be sent: secrets, and texts of excluded projects. They may have been stored before they were excluded. */
+async function whatStays(store: Store) {
+  const { ExclusionRules } = await import("../../imports/exclusions.ts");
+  const { Redactor } = await import("../../imports/redaction/redact.ts");
+  const redactor = new Redactor({ keepSecrets: false });
+  const excluded = store.exclude();
+  const rules = new ExclusionRules(excluded);
+  const names = new Set(excluded.paths.map(baseNameOf));
+  return {
+    redact: (text: string): string => redactor.redacted(text),
+    isLeftOut: ({ id, project }: { id: string; project: string | null }): boolean => {
+      const [row] = store.query("SELECT metadata ->> '$.cwd' AS cwd FROM sessions WHERE id = ?", [id]);
+      const cwd = String(row?.cwd ?? "");
+      const session = { source: "", externalId: id, ...(cwd !== "" && { folder: cwd }) };
+      // Nothing tells the folder of a project that is only a name.
+      return rules.hasSession(session, project === null ? [] : [project]) || names.has(project ?? "");
+    },
+  };
+}
+
+/** Returns the agent that was chosen before, or asks. @returns undefined if the person chooses none. */
+async function chosenAgent(before: string | undefined, terminal: Terminal, json: boolean): Promise<string | undefined> {
+  const { AGENT_NAMES, CALLED_AGENTS, installedAgents } = await import("../../session/aids/ask.ts");
+  if (before !== undefined && AGENT_NAMES.some((name) => name === before)) return before;
+  const installed = installedAgents();
+  if (installed.length === 0) {
+    const programs = AGENT_NAMES.map((name) => CALLED_AGENTS[name].program).join(", ");
+    const hint = `Install one of ${programs}, and log in. \`coppice recall\` finds the messages without a model.`;
+    throw new Failure("AGENT_NOT_STARTED", "No agent that could answer is on the path.", { hint });
+  }
+  const unasked = {
+    message: "Which agent shall answer was not chosen yet.",
+    hint: `Name it once: --with ${installed.join(", or --with ")}. What is found is sent to its model.`,
+  };
+  terminal.endProgress();
+  const text = `Which agent shall answer? What is found is sent to its model. (${installed.join(", ")}) `;
+  const typed = await askPerson(text, unasked, json);
+  return typed === "" ? undefined : oneOf("the agent", typed, AGENT_NAMES);
+}
+
+/** Keeps the choice. Beside a store that nobody may write to, it is asked again. */
+function remember(storePath: string, agent: string): void {
+  if (readAgentChoice(storePath).ask === agent) return;
+  try {
+    writeAgentChoice(storePath, { ask: agent });
+  } catch {}
+}
+
+/** Prints an answer while it comes, each line when it is whole. */
+class AnswerLines {
+  text = "";
+  readonly #check: CitationCheck;
+  readonly #print: (line: string) => void;
+  #begun = "";
+
+  constructor(check: CitationCheck, print: (line: string) => void) {
+    this.#check = check;
+    this.#print = print;
+  }
+
+  add(text: string): void {
+    const lines = (this.#begun + text).split("\n");
+    this.#begun = lines.pop()!;
+    for (const line of lines) this.#take(line);
+  }
+
+  end(): void {
+    if (this.#begun !== "") this.#take(this.#begun);
+    this.#begun = "";
+    this.text = this.text.trimEnd();
+  }
+
+  #take(written: string): void {
+    const line = this.#check.line(written);
+    if (line.trim() === "" && this.text === "") return;
+    this.text += `${line}\n`;
+    this.#print(line);
+  }
+}
+
+function sourceOf(messageId: number, { evidence, sessions }: Ask): Source {
+  const { sessionId, atMs } = evidence.find((one) => one.messageId === messageId)!;
+  const { project, name } = sessions.get(sessionId)!;
+  return { messageId, sessionId, project, title: name, atMs };
+}
+
+function* sourceLines(sources: readonly Source[], struckOutCount: number, terminal: Terminal): Generator<string> {
+  if (sources.length > 0) yield "";
+  const width = Math.max(...sources.map(({ messageId }) => String(messageId).length));
+  for (const { messageId, project, title, atMs } of sources) {
+    const [day] = formatTime(atMs).split(" ");
+    const about = [day, project, title].flatMap((fact) => (fact ? [oneLine(fact)] : [])).join(" · ");
+    yield `coppice expand message:${String(messageId).padEnd(width)}  ${terminal.style("dim", about)}`;
+  }
+  if (sources.length === 0) terminal.note("The answer cites no message.");
+  if (struckOutCount > 0) {
+    const count = formatCount(struckOutCount, "citation");
+    terminal.note(`${count} of messages that were not sent ${struckOutCount === 1 ? "was" : "were"} struck out.`);
+  }
+}
+
+function* dryRunLines(system: string, { prompt, tokens, evidence, sessions }: Ask): Generator<string> {
+  yield system;
+  yield "";
+  yield prompt;
+  yield "";
+  const counts = `${formatCount(evidence.length, "message")} of ${formatCount(sessions.size, "session")}`;
+  yield `${counts}, about ${formatCount(tokens, "token")}, would be sent. Nothing was sent.`;
+}
