@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { statSync } from "node:fs";
 import { element, escapeText } from "../core/markup.ts";
@@ -54,6 +53,7 @@ function isFolder(project: string | null): project is string {
 
 /** Runs the agent on this terminal until it ends. @throws {Failure} `AGENT_NOT_STARTED`, `AGENT_FAILED`. */
 export async function startAgent({ command: [program, ...args], cwd }: HandOver): Promise<void> {
+  const { spawn } = process.getBuiltinModule("node:child_process");
   const agent = spawn(program!, args, { cwd, stdio: "inherit" });
   // Ctrl-C is for the agent.
   const leave = (): void => {};

@@ -1,4 +1,3 @@
-import { fork } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -148,6 +147,7 @@ function foundAt(...paths: string[]): string {
 
 /** @returns the seqs that the process had been told are stored. */
 async function killWhileAppending(path: string): Promise<number[]> {
+  const { fork } = process.getBuiltinModule("node:child_process");
   const appender = fork(APPENDER, [path]);
   const seqs: number[] = [];
   appender.on("message", (seq) => {

@@ -1,4 +1,3 @@
-import { spawnSync } from "node:child_process";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { Option } from "commander";
@@ -172,6 +171,7 @@ function applied({ target, changes }: Plan, files: WrittenFiles, undo: boolean):
 }
 
 function succeeds([program, ...words]: readonly string[]): boolean {
+  const { spawnSync } = process.getBuiltinModule("node:child_process");
   return spawnSync(program!, words, { stdio: "ignore" }).status === 0;
 }
 

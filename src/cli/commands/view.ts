@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -66,6 +65,7 @@ function openInBrowser(url: string): string {
       : process.platform === "win32"
         ? ["rundll32", "url.dll,FileProtocolHandler", file]
         : ["xdg-open", file];
+  const { spawn } = process.getBuiltinModule("node:child_process");
   const child = spawn(program!, args, { stdio: "ignore", detached: true });
   child.once("error", () => {});
   child.unref();

@@ -1,4 +1,3 @@
-import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import type { Terminal } from "./terminal.ts";
 
@@ -17,6 +16,7 @@ export function openPager(terminal: Terminal): (() => Promise<void>) | undefined
   if (process.stdout.isTTY !== true || terminal.width === undefined) return undefined;
   const command = (terminal.variable("COPPICE_PAGER") ?? terminal.variable("PAGER") ?? PAGER_DEFAULT).trim();
   if (command === "" || command === "cat" || !isInstalled(command)) return undefined;
+  const { spawn } = process.getBuiltinModule("node:child_process"); // most commands need no pager
   const pager = spawn(command, {
     shell: true,
     stdio: ["pipe", "inherit", "inherit"],
@@ -39,5 +39,6 @@ export function openPager(terminal: Terminal): (() => Promise<void>) | undefined
 
 function isInstalled(command: string): boolean {
   const [program] = command.split(" ");
+  const { spawnSync } = process.getBuiltinModule("node:child_process");
   return spawnSync(program!, ["--version"], { stdio: "ignore" }).error === undefined;
 }

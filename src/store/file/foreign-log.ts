@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { closeSync, openSync, readSync, realpathSync, unlinkSync } from "node:fs";
 import { endianness } from "node:os";
 import { StoreError } from "../../core/errors.ts";
@@ -165,6 +164,8 @@ class Checksum {
 function headerOf(path: string): FileHeader {
   if (process.platform !== "win32") {
     const dd = [`if=${path}`, `bs=${HEADER.byteLength}`, "count=1"];
+    // Loaded here, because every start would wait for it.
+    const { execFileSync } = process.getBuiltinModule("node:child_process");
     return parsedHeader(execFileSync("dd", dd, { stdio: ["ignore", "pipe", "ignore"], timeout: HEADER_MS_MAX }));
   }
   const descriptor = openSync(path, "r");

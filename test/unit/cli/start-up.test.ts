@@ -50,6 +50,7 @@ test("the command line loads neither the store nor zod nor the importers before 
   expect(loaded).toContain("cli/commands/recall.ts");
   expect(packagesOf(loaded)).toEqual(["commander"]);
   expect([...loaded].filter((name) => /^(store|session|importers|imports|models|mcp)\//.test(name))).toEqual([
+    "session/aids/began-at.ts",
     "session/aids/session-ids.ts",
     "importers/formats.ts",
     "session/aids/project-meant.ts",
@@ -57,7 +58,6 @@ test("the command line loads neither the store nor zod nor the importers before 
     "session/aids/recall-notes.ts",
     "session/aids/session-name.ts",
     "session/aids/told-pieces.ts",
-    "session/aids/began-at.ts",
     "importers/locations.ts",
   ]);
 });
@@ -77,6 +77,14 @@ test("importing the library loads nothing that only asks Gemini", () => {
   const loaded = [...loadedFrom("index.ts")];
   expect(loaded).toContain("models/gemini/summarizer.ts");
   expect(loaded.filter((name) => /^p-queue|gemini\/(client|answer)|json-schema/.test(name))).toEqual([]);
+});
+
+test("no start waits for the code that starts other processes", () => {
+  for (const entry of ["index.ts", "cli/main.ts", "cli/bin.ts", "hooks/run-hook.ts", "hooks/prompt.ts"]) {
+    const loaded = [...loadedFrom(entry)];
+    expect(loaded).toContain("node:fs");
+    expect(loaded, entry).not.toContain("node:child_process");
+  }
 });
 
 test("importing the library does not load drizzle, which only `coppice/schema` needs", () => {
