@@ -9,6 +9,7 @@ import { evaluateFacts } from "./eval/facts.ts";
 import { evaluateHandover } from "./eval/handover.ts";
 import { evaluateImport } from "./eval/import.ts";
 import { evaluateLongMemEval } from "./eval/longmemeval.ts";
+import { evaluateMatters } from "./eval/matters.ts";
 import { evaluateQuestions } from "./eval/questions.ts";
 import { evaluateRecall } from "./eval/recall.ts";
 import { evaluateRemembered } from "./eval/remembered.ts";
@@ -39,6 +40,7 @@ const EVALUATIONS: Record<string, (dataFolder: string, options: Options) => Prom
   handover: evaluateHandover,
   import: evaluateImport,
   longmemeval: evaluateLongMemEval,
+  matters: evaluateMatters,
   questions: evaluateQuestions,
   recall: evaluateRecall,
   remembered: evaluateRemembered,

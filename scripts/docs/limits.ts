@@ -75,11 +75,15 @@ export const LIMITS = {
     beyond: "Further words are ignored",
   },
   clusterMessages: {
-    what: "messages of a cluster",
+    what: "messages of a cluster of talk",
     max: CLUSTER_MESSAGES_MAX,
-    beyond: "The next step starts a new one",
+    beyond: "The next step starts a new one. Work with tools is not divided",
   },
-  clusterTokens: { what: "tokens of a cluster", max: CLUSTER_TOKENS_MAX, beyond: "The next step starts a new one" },
+  clusterTokens: {
+    what: "tokens of a cluster of talk",
+    max: CLUSTER_TOKENS_MAX,
+    beyond: "The next step starts a new one. Work with tools is not divided",
+  },
   line: {
     what: "bytes of a line of a transcript, or of a message in a document",
     max: LINE_BYTES_MAX,

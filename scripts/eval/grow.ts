@@ -53,6 +53,7 @@ export function stepsOf(messages: readonly EvalMessage[], embedder: LocalEmbedde
       tokenCount: members.reduce((sum, { text }) => sum + estimatingTokenCounter.count(text) + 4, 0),
       embeddings: members.map(({ text }) => embedder.embed(text)),
       turn,
+      goesOn: false,
       speaker: first.name,
       text: first.text.slice(0, 500),
       createdAtMs: first.createdAtMs,

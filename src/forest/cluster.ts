@@ -1,7 +1,7 @@
 import { addInto } from "../vector/vector.ts";
 import { remember, type Speech } from "./speech.ts";
 
-/** One summary must be able to cover a cluster. */
+/** One summary covers so much. A larger cluster has several, one after another. */
 export const CLUSTER_MESSAGES_MAX = 64;
 export const CLUSTER_TOKENS_MAX = 16_000;
 
@@ -17,6 +17,8 @@ export interface StepFeatures {
   embeddings: readonly (Float32Array | undefined)[];
   /** The seq of the user message that began the step's turn; -1 if there was none. */
   turn: number;
+  /** True for a user's message that was put again, word for word, and for what an agent wrote when it compacted its context. */
+  goesOn: boolean;
   speaker: string | undefined;
   /** The first few hundred characters of the first message, which may name the person addressed. */
   text: string;
@@ -86,7 +88,7 @@ export function joinCluster(cluster: OpenCluster, step: StepFeatures): void {
   cluster.speakers = remember(cluster.speakers, step);
 }
 
-/** A full cluster must settle. Its last step may exceed the limits. */
+/** A full cluster of people who talk settles. Its last step may exceed the limits. */
 export function isFull({ messageCount, tokenCount }: Pick<OpenCluster, "messageCount" | "tokenCount">): boolean {
   return messageCount >= CLUSTER_MESSAGES_MAX || tokenCount >= CLUSTER_TOKENS_MAX;
 }

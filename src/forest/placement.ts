@@ -1,5 +1,6 @@
 import { dot, squaredLength } from "../vector/vector.ts";
-import { addStep, type OpenCluster, type StepFeatures, type VectorSum } from "./cluster.ts";
+import { addStep, isFull, type OpenCluster, type StepFeatures, type VectorSum } from "./cluster.ts";
+import { isContinuation } from "./requests.ts";
 import { speechEvidence } from "./speech.ts";
 
 /**
@@ -18,7 +19,13 @@ export interface StructureWeights {
 export const STRUCTURE_WEIGHTS: StructureWeights = { adjacent: 0.4, sameTurn: 0.15, heard: 1 };
 
 /**
- * Chooses the open cluster that a step joins by leader clustering (Hartigan, *Clustering Algorithms*, 1975, ch. 3).
+ * Chooses the open cluster that a step joins: by structure in work with tools, and otherwise by its score.
+ *
+ * **Work with tools.** A request and the work on it are one cluster, whatever words they share and however large it gets. A user's
+ * message starts a cluster, unless it goes on with the step before it (see `isContinuation`). Such a join has no score. So does a task
+ * that a program gives to a subagent.
+ *
+ * **Everything else.** Leader clustering (Hartigan, *Clustering Algorithms*, 1975, ch. 3) among the clusters that are not full.
  *
  * A cluster's score is the mean cosine of the step with the cluster's messages, plus the structural weights. A step
  * without a vector is placed by structure alone. If two scores are equal, the older root wins.
@@ -28,13 +35,48 @@ export const STRUCTURE_WEIGHTS: StructureWeights = { adjacent: 0.4, sameTurn: 0.
  * belongs to the same turn, and at least 0.35 otherwise.
  *
  * @param similarityMin  The least score for joining, in [-1, 1). It depends on the embedder.
- * @returns the cluster to join, and its score; undefined if the step starts a cluster.
+ * @returns the cluster to join, and its score, which is null by structure; undefined if the step starts a cluster.
  */
 export function choosePlacement(
   step: StepFeatures,
   open: readonly OpenCluster[],
   similarityMin: number,
   weights: StructureWeights = STRUCTURE_WEIGHTS,
+): { root: number; score: number | null } | undefined {
+  if (!isWork(step, open)) {
+    const roomy = open.filter((cluster) => !isFull(cluster));
+    return nearest(step, roomy, similarityMin, weights);
+  }
+  const before = open.find((cluster) => isAdjacent(step, cluster));
+  const cluster = before ?? open.find((cluster) => isSameTurn(step, cluster));
+  const isRequest = isTask(step) || (opensTurn(step) && !(step.goesOn || isContinuation(step.text)));
+  return isRequest || cluster === undefined ? undefined : { root: cluster.root, score: null };
+}
+
+/**
+ * Returns true in a session in which a tool has answered: then some step has several messages. An answer to a request that fills a
+ * cluster alone is work, too. People with names talk.
+ */
+function isWork(step: StepFeatures, open: readonly OpenCluster[]): boolean {
+  if (opensTurn(step) && step.speaker !== undefined) return false;
+  if (!opensTurn(step) && open.some((cluster) => isFull(cluster) && isAdjacent(step, cluster))) return true;
+  return step.messageCount > 1 || open.some(({ messageCount, stepCount }) => messageCount > stepCount);
+}
+
+function opensTurn({ turn, seqFirst }: StepFeatures): boolean {
+  return turn === seqFirst;
+}
+
+/** Returns true for a message without words where no user has spoken yet: the task that a program gives to a subagent. */
+function isTask({ turn, text, messageCount }: StepFeatures): boolean {
+  return turn < 0 && text === "" && messageCount === 1;
+}
+
+function nearest(
+  step: StepFeatures,
+  open: readonly OpenCluster[],
+  similarityMin: number,
+  weights: StructureWeights,
 ): { root: number; score: number } | undefined {
   const [first] = open;
   if (first === undefined) return undefined;

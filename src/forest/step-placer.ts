@@ -58,7 +58,9 @@ export class StepPlacer {
 
     const { position } = this;
     const cluster = growth.open.get(root)!;
-    if (isFull(cluster)) this.#settle(root);
+    // What has just begun may become work, in which no size divides a cluster.
+    const isOfWork = joined?.score === null || cluster.stepCount === 1;
+    if (isFull(cluster) && !isOfWork) this.#settle(root);
     for (const least of clustersToSettle([...growth.open.values()], openClustersMax)) this.#settle(least.root);
     while (growth.themes.size > maxThemes) {
       const { root, absorbed, cost } = leastWardPair([...growth.themes.values()].map(({ theme }) => theme));

@@ -1,4 +1,5 @@
 import type { Clock } from "../core/clock.ts";
+import { titledEnds } from "../core/ends.ts";
 import { VECTOR_WAIT_MESSAGES_MAX, VECTOR_WAIT_MS_MAX } from "../core/limits.ts";
 import { once } from "../core/once.ts";
 import type { OpenCluster } from "../forest/cluster.ts";
@@ -185,10 +186,10 @@ function placeSteps(
     const { cluster } = next.placer.enter(features);
     const { root } = cluster;
     const title = next.titles.get(root) ?? {
-      messages: cluster.stepCount === 1 ? [] : messages.openingsOf(TITLE_TEXT_CHARS, stepsOfCluster(root)),
+      messages: cluster.stepCount === 1 ? [] : messages.openingsOf(TITLE_TEXT_CHARS, titledEnds(stepsOfCluster(root))),
       asked: messages.askedBefore(TITLE_TEXT_CHARS, root),
     };
-    for (const { role, text } of fresh) title.messages.push({ role, text });
+    title.messages = [...titledEnds(title.messages), ...fresh.map(({ role, text }) => ({ role, text }))];
     next.titles.delete(root);
     next.titles.set(root, title);
     entered.add(cluster);

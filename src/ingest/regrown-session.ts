@@ -1,4 +1,5 @@
 import { assert } from "../core/assert.ts";
+import { titledEnds } from "../core/ends.ts";
 import { isFull, type OpenCluster } from "../forest/cluster.ts";
 import { type DecidedRow, Forest } from "../forest/forest.ts";
 import { GrowingForest } from "../forest/growing-forest.ts";
@@ -32,8 +33,8 @@ export class RegrownSession {
   readonly #growth: GrowingForest;
   readonly #clusters = new Map<number, DraftCluster>();
   readonly #steps: { id: number; messageIds: readonly number[] }[] = [];
-  /** The open clusters of the old forest, by root. */
-  readonly #openBefore = new Map<number, { messageCount: number; tokenCount: number }>();
+  /** The open clusters of the old forest, by root. `isFilled`: the last step filled it. */
+  readonly #openBefore = new Map<number, { messageCount: number; tokenCount: number; isFilled: boolean }>();
   readonly #askedBefore: (id: number) => TitledMessage | undefined;
   #seqBefore = -1;
 
@@ -58,9 +59,11 @@ export class RegrownSession {
     const { features, messageIds } = step;
     this.#seqBefore = features.seqLast;
     this.#steps.push({ id: features.id, messageIds });
-    const before = this.#openBefore.get(rootBefore) ?? { messageCount: 0, tokenCount: 0 };
+    const before = this.#openBefore.get(rootBefore) ?? { messageCount: 0, tokenCount: 0, isFilled: false };
+    const wasFull = isFull(before);
     before.messageCount += features.messageCount;
     before.tokenCount += features.tokenCount;
+    before.isFilled = !wasFull && isFull(before);
     this.#openBefore.set(rootBefore, before);
 
     const decision = new StepPlacer(this.#growth, position, options);
@@ -74,20 +77,21 @@ export class RegrownSession {
     };
     draft.logPosition = logPosition;
     draft.label = undefined;
-    for (const { role, text } of step.messages) draft.messages.push({ role, text: text.slice(0, TITLE_TEXT_CHARS) });
+    const openings = step.messages.map(({ role, text }) => ({ role, text: text.slice(0, TITLE_TEXT_CHARS) }));
+    draft.messages = [...titledEnds(draft.messages), ...openings];
     this.#clusters.set(cluster.root, draft);
     return this.#take(decision);
   }
 
   /**
-   * Follows the settling of a cluster of the old forest. If it was not full and was the last open one, the session was
+   * Follows the settling of a cluster of the old forest. If its last step did not fill it and it was the last open one, the session was
    * over, and all clusters settle. Otherwise the new forest decides itself. @returns the newest position of the new
    * log.
    */
   settle(rootBefore: number, position: number, options: PlacementOptions): number {
     const cluster = this.#openBefore.get(rootBefore);
     this.#openBefore.delete(rootBefore);
-    if (cluster === undefined || isFull(cluster) || this.#openBefore.size > 0) return position;
+    if (cluster === undefined || cluster.isFilled || this.#openBefore.size > 0) return position;
     const decision = new StepPlacer(this.#growth, position, options);
     decision.settleAll();
     return this.#take(decision);

@@ -21,6 +21,8 @@ export interface TitleLine {
 
 /** A request names the work, and a commit's subject is already a title. Most descriptions of calls would fit any work. */
 const VALUE = { asked: 2.4, commit: 2.6, task: 1.6, decided: 1.3, intended: 1.2, described: 0.6 };
+/** From this value on, a line says what was wanted or done. Those of less value announce or describe a step of the work. */
+export const TOLD_VALUE = VALUE.decided;
 /** A command of the agent's program, or a mark such as `[Request interrupted by user]`. It asks for nothing. */
 export const NOTED_VALUE = 0.05;
 /** The value of the first sentence is halved after this many sentences. */
@@ -52,6 +54,12 @@ const ASSIGNMENT = /^[\w.]+(?:, ?[\w.]+)* :?= (?:await )?[\w.]+\(/;
 /** `Session id: 7f3a-11` */
 const PAIR = /^[^:：]+[:：]\s+\S+$/;
 const COMMIT = /\bgit commit\b[^\n]*?\s-[a-z]*m\s+(?:"\$\(cat <<-?\s*['"]?\w+['"]?\s*|["'])([^\n"]+)/;
+
+/** Says that something is done. */
+const CAME_OUT =
+  /\b(?:pass(?:es|ed)?|works?|fixed|added|removed|renamed|moved|updated|created|merged|pushed|committed|reverted|implemented|deleted|replaced|rebased|released|no longer)\b/i;
+/** `fix(lock): ` */
+const COMMIT_KIND = /^[a-z]+(?:\([^)]*\))?!?: +/;
 
 const SENTENCE_END = /(?<=[.!?…]["'”’)]?)\s+(?=\S)|(?<=[。！？])/u;
 const MARKS =
@@ -130,6 +138,19 @@ function linesOfAssistant(text: string): TitleLine[] {
     else if (isTelling(sentence) && isProse(sentence)) lines.push(...titleLine(sentence, VALUE.decided));
   }
   return [...lines, ...(calls.length > 0 ? linesOfCall(calls) : [])];
+}
+
+/** Returns what an agent says in a message that came out of the work: the subject of a commit, or a sentence of its last words. */
+export function outcomesIn(text: string): string[] {
+  const { prose, calls } = proseAndCalls(plainText(text));
+  const commit = COMMIT.exec(calls.join("\n"))?.[1];
+  if (commit !== undefined) return titleLine(commit.replace(COMMIT_KIND, ""), 0).map(({ text }) => text);
+  if (calls.length > 0) return [];
+  const told = shortSentences(prose, isSaid).filter((sentence) => CAME_OUT.test(sentence) && isTelling(sentence));
+  const lines = told.filter((sentence) => isProse(sentence) && sentence.length <= TITLE_CHARS_MAX);
+  return lines
+    .filter((line) => !/[:：]$/.test(line) && line.split(" ").length >= SENTENCE_WORDS_MIN)
+    .flatMap((line) => titleLine(line, 0).map(({ text }) => text));
 }
 
 function linesOfCall([, ...args]: readonly string[]): TitleLine[] {
@@ -219,6 +240,12 @@ function opening(text: string): number {
   const quote = quotes.length % 2 === 1 ? quotes.at(-1)!.index : -1;
   const bracket = open[0] ?? -1;
   return bracket < 0 || quote < 0 ? Math.max(bracket, quote) : Math.min(bracket, quote);
+}
+
+/** Returns a title that ends with a whole word, without a mark of the cut. */
+export function withoutCut(title: string): string {
+  if (!title.endsWith("…")) return title;
+  return withoutLastStopWords(title).slice(0, -1).replace(TRAILING, "");
 }
 
 /** `the lock of the…` ends better as `the lock…`. */

@@ -1,9 +1,18 @@
+import { titledEnds } from "../core/ends.ts";
 import type { Role } from "../core/message.ts";
 import { filesIn } from "../core/working-set.ts";
 import { evenlySpaced, labelOf } from "./label.ts";
 import { cutLine, oneLine } from "./lines.ts";
-import { weightsIn } from "./same-matter.ts";
-import { firstSentence, NOTED_VALUE, TITLE_CHARS_MAX, titleLines } from "./title-lines.ts";
+import { isSameMatter, weightsIn } from "./same-matter.ts";
+import {
+  firstSentence,
+  NOTED_VALUE,
+  outcomesIn,
+  TITLE_CHARS_MAX,
+  TOLD_VALUE,
+  titleLines,
+  withoutCut,
+} from "./title-lines.ts";
 import { words } from "./words.ts";
 
 export interface TitledMessage {
@@ -26,11 +35,14 @@ const TELLING_WEIGHT = 1.2;
 const EARLIER_SHARE = 3 / 4;
 /** Without this, the longest line would have the most words. */
 const LENGTH_CHARS = 20;
+/** What became of a request is told behind it if there is so much room. */
+const OUTCOME_CHARS_MIN = 12;
+const NO_WORDS = "Without words";
 
 /**
- * Returns a title for messages, in their own words and of at most `TITLE_CHARS_MAX` characters. It is a line of a message: a
- * request, a commit, a task, a decision, an intention or the description of a call. Requests and commits are preferred, and lines
- * whose words occur in many of the messages. Without such a line, the title lists files, or else words; without those, it is "".
+ * Returns a title for messages, in their own words and of at most `TITLE_CHARS_MAX` characters, which ends with a whole word: what a user
+ * wanted, and what became of it if both have room. Requests are preferred whose words occur in many of the messages. Without a request, it
+ * is a commit, a task or a decision, or else lists files or words.
  *
  * The lines of a message are kept as long as the message object, so each message is read once.
  *
@@ -61,13 +73,27 @@ function titleBy(
   messages: readonly TitledMessage[],
   asked: TitledMessage | undefined,
 ): string {
-  const said = messages.filter(({ role }) => role !== "tool");
-  return (
-    bestLine(readingOf, said, asked) ||
+  const said = titledEnds(messages).filter(({ role }) => role !== "tool");
+  const wanted = bestLine(readingOf, said, asked);
+  if (wanted !== "") return withOutcome(withoutCut(wanted), said);
+  const title =
     listThatFits(mostNamedFiles(said)) ||
     firstSaid(said) ||
-    listThatFits(labelOf(messages.map(({ text }) => text.replace(TAG, " "))).split(", "))
-  );
+    listThatFits(labelOf(messages.map(({ text }) => text.replace(TAG, " "))).split(", "));
+  return withoutCut(title) || NO_WORDS;
+}
+
+/** Adds the newest outcome that has room. */
+function withOutcome(wanted: string, said: readonly TitledMessage[]): string {
+  const room = TITLE_CHARS_MAX - wanted.length - ": ".length;
+  if (room < OUTCOME_CHARS_MIN || !said.some(({ role }) => role === "user")) return wanted;
+  for (const { role, text } of said.slice(-MESSAGES_MAX).toReversed()) {
+    if (role !== "assistant") continue;
+    const outcome = outcomesIn(text.slice(0, TITLE_TEXT_CHARS)).find((line) => line.length <= room);
+    if (outcome === undefined || isSameMatter(outcome, wanted)) continue;
+    return `${wanted.replace(/[.!:]$/, "")}: ${/^\p{Lu}\p{Ll}/u.test(outcome) ? outcome[0]!.toLowerCase() + outcome.slice(1) : outcome}`;
+  }
+  return wanted;
 }
 
 function bestLine(
@@ -77,13 +103,25 @@ function bestLine(
 ): string {
   const chosen = evenlySpaced(said, MESSAGES_MAX).map(readingOf);
   const first = chosen.find(({ isRequest }) => isRequest);
-  const candidates = chosen.map(({ lines }, index) => {
-    return { lines, factor: chosen[index] === first ? FIRST_FACTOR : 1 };
-  });
   const turn = first === undefined && asked !== undefined ? readingOf(asked) : undefined;
-  if (turn !== undefined) candidates.push({ lines: turn.lines, factor: TURN_FACTOR });
   // Marks such as `yes` share no words with the request, so its lines are compared with the request itself.
   const counted = turn !== undefined && chosen.every(({ isMark }) => isMark) ? [turn] : chosen;
+  const best = (candidates: readonly Candidate[]): string => bestOf(candidates, counted);
+  const requests = chosen
+    .filter(({ byUser }) => byUser)
+    .map((reading) => ({ lines: reading.lines, factor: reading === first ? FIRST_FACTOR : 1 }));
+  if (turn !== undefined) requests.push({ lines: turn.lines, factor: TURN_FACTOR });
+  const isTold = ({ value }: Line): boolean => value >= TOLD_VALUE;
+  const told = chosen.filter(({ byUser }) => !byUser).map(({ lines }) => ({ lines: lines.filter(isTold), factor: 1 }));
+  return best(requests) || best(told) || best(chosen.map(({ lines }) => ({ lines, factor: 1 })));
+}
+
+interface Candidate {
+  lines: readonly Line[];
+  factor: number;
+}
+
+function bestOf(candidates: readonly Candidate[], counted: readonly Reading[]): string {
   const counts = wordCounts(
     candidates.flatMap(({ lines }) => lines),
     counted.map(({ words }) => words),
@@ -181,6 +219,7 @@ interface Line {
 }
 
 interface Reading {
+  byUser: boolean;
   words: readonly string[];
   /** Lines that may be the title. */
   lines: readonly Line[];
@@ -214,6 +253,7 @@ function readingOf({ role, text: whole }: TitledMessage): Reading {
   const lines = linesOf({ role, text });
   const isRequest = role === "user" && lines.some(({ value, words }) => value > NOTED_VALUE && words.size > 0);
   return {
+    byUser: role === "user",
     words: [...new Set(words(text))],
     lines,
     isRequest,

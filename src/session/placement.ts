@@ -12,9 +12,9 @@ export interface Placement {
   kind: "start" | "join";
   seqFirst: number;
   seqLast: number;
-  /** The score by which the step joined; null if it starts the cluster. The fields below are then null, too. */
+  /** The score by which the step joined; null if it starts the cluster, or joins by the structure of work with tools. */
   score: number | null;
-  /** The mean cosine of the step with the cluster's messages; null if one of the two has no vector. */
+  /** The mean cosine of the step with the cluster's messages; null if one of the two has no vector, or for a start, as what follows. */
   similarity: number | null;
   /** True if the cluster held the previous step. */
   isAdjacent: boolean | null;

@@ -1,4 +1,5 @@
 import { formatHandle } from "../core/handle.ts";
+import { isFull } from "../forest/cluster.ts";
 import { EXTRACTIVE_ID } from "../models/extractive-summarizer.ts";
 import { coveredUntil, type Repositories, sourceDigestOf } from "../store/index.ts";
 import { type Asker, attemptsAfter, type Postponement, postponementOf } from "./next-try.ts";
@@ -19,8 +20,11 @@ interface DueCluster {
   root: number;
   /** The log position of the last of these steps. */
   logPosition: number;
+  /** A part of the cluster that one summary can cover. */
   stepIds: number[];
   tokenCount: number;
+  /** True if steps after them have left the window, too, and wait for the next summary. */
+  hasMore: boolean;
   attempts: number;
   /** True if the last answer about the cluster, alone or with others, was a refusal or could not be used. */
   isRefused: boolean;
@@ -32,7 +36,7 @@ interface DueCluster {
  * The summaries of a session's clusters. Each message is read once, after it has left the window. A call is due if at least
  * `resolveTokensMin` tokens have left the window that no summary covers, in whatever clusters. A union of themes makes nothing due.
  *
- * If the summarizer cannot share calls, each cluster must have that many tokens, because more calls would cost more than they save.
+ * A large cluster is summarized in parts, one after another: see `hasMore`. If the summarizer cannot share calls, each cluster must have that many tokens, because more calls would cost more than they save.
  * Until a summary is made, contexts quote the messages.
  */
 export function clusterSummaries(context: ClusterContext): DueSummaries {
@@ -49,7 +53,8 @@ export function clusterSummaries(context: ClusterContext): DueSummaries {
       });
       const waiting = due.filter(({ wait }) => wait !== undefined).map((cluster) => [cluster]);
       return [...waiting, ...callsOf(due, context)].map((call) => {
-        return { keys: call.map(({ root }) => root), handles: call.map(handleOf), wait: call[0]!.wait };
+        const hasMore = call.some(({ hasMore }) => hasMore);
+        return { keys: call.map(({ root }) => root), handles: call.map(handleOf), wait: call[0]!.wait, hasMore };
       });
     },
     task: (roots, asker) =>
@@ -141,11 +146,13 @@ function dueClusters(
   for (const { rootId: root, tokenCount } of sizes) {
     if (tokenCount - (covered.get(root) ?? 0) < tokensMin) continue; // checked before the log is read, which takes longer
     const from = coveredUntil(standing, root);
-    const entries = unions.entriesOf({ sessionId, root, from, position: evicted() });
-    const stepIds = entries.map(({ stepId }) => stepId);
-    const uncoveredTokens = messages.tokensOfSteps(stepIds).reduce((sum, tokens) => sum + tokens, 0);
-    if (entries.length === 0 || uncoveredTokens < tokensMin) continue;
-    const logPosition = entries.at(-1)!.position;
+    const uncovered = unions.entriesOf({ sessionId, root, from, position: evicted() });
+    const { stepIds, tokenCount: uncoveredTokens } = firstPart(
+      messages,
+      uncovered.map(({ stepId }) => stepId),
+    );
+    if (stepIds.length === 0 || uncoveredTokens < tokensMin) continue;
+    const logPosition = uncovered[stepIds.length - 1]!.position;
     const tried = summaries.newestTry({ sessionId, level: "cluster", rootId: root, ...asker });
     const isRefused = tried?.status === "failed" && UNUSABLE.has(tried.errorCode);
     const wait = postponementOf(tried, logPosition, asker);
@@ -154,12 +161,29 @@ function dueClusters(
       logPosition,
       stepIds,
       tokenCount: uncoveredTokens,
+      hasMore: stepIds.length < uncovered.length,
       attempts: attemptsAfter(tried),
       isRefused,
       wait,
     });
   }
   return due;
+}
+
+/** Returns as many of the first steps as one summary can cover, with their tokens. */
+function firstPart(
+  messages: Repositories["messages"],
+  stepIds: readonly number[],
+): { stepIds: number[]; tokenCount: number } {
+  const part = { stepIds: [] as number[], messageCount: 0, tokenCount: 0 };
+  for (const stepId of stepIds) {
+    const tokens = messages.tokensOfSteps([stepId]);
+    part.stepIds.push(stepId);
+    part.messageCount += tokens.length;
+    part.tokenCount += tokens.reduce((sum, count) => sum + count, 0);
+    if (isFull(part)) break;
+  }
+  return part;
 }
 
 /** Returns a function that reads the position when it is first called, which takes long, and few sessions have summaries due. */

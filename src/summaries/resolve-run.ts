@@ -83,6 +83,8 @@ export interface DueCall {
   handles: readonly string[];
   /** Why the summaries are not made now; undefined if they are. */
   wait: Postponement | undefined;
+  /** True if others of the same keys are due once these are made. */
+  hasMore?: boolean;
 }
 
 /**

@@ -3,6 +3,7 @@ import { releaseLeftoverClaims } from "../store/index.ts";
 import { clusterSummaries } from "./clusters.ts";
 import { overviewSummaries } from "./overview.ts";
 import {
+  type DueCall,
   type DueSummaries,
   nothingDone,
   type ResolveResult,
@@ -44,21 +45,37 @@ export async function resolveDirty(options: ResolveOptions): Promise<Resolved> {
   }
 }
 
-async function makeDue(summaries: DueSummaries, run: ResolveRun, concurrency: number): Promise<void> {
-  const due = summaries.list(run.asker());
-  const waiting = due.filter(({ wait }) => wait !== undefined);
-  for (const call of waiting) run.wait(call);
-  let isMissing = waiting.some(({ wait }) => !wait!.isInflated);
-  const queue = due.filter(({ wait }) => wait === undefined).values();
+/** @returns false if stand-ins are needed. */
+async function makeAll(
+  due: readonly DueCall[],
+  summaries: DueSummaries,
+  run: ResolveRun,
+  concurrency: number,
+): Promise<boolean> {
+  let isMade = true;
+  const queue = due.values();
   const work = async (): Promise<void> => {
     for (const { keys } of queue) {
       const task = summaries.task(keys, run.asker());
-      if (task !== undefined && !(await run.work(task))) isMissing = true;
+      if (task !== undefined && !(await run.work(task))) isMade = false;
     }
   };
   // If one worker fails, wait for the others, because none may write after this returns.
   const workers = await Promise.allSettled(Array.from({ length: concurrency }, work));
   for (const worker of workers) if (worker.status === "rejected") throw worker.reason;
+  return isMade;
+}
+
+async function makeDue(summaries: DueSummaries, run: ResolveRun, concurrency: number): Promise<void> {
+  const waiting = summaries.list(run.asker()).filter(({ wait }) => wait !== undefined);
+  for (const call of waiting) run.wait(call);
+  let isMissing = waiting.some(({ wait }) => !wait!.isInflated);
+  for (let hasMore = true; hasMore; ) {
+    const due = summaries.list(run.asker()).filter(({ wait }) => wait === undefined);
+    const isMade = await makeAll(due, summaries, run, concurrency);
+    isMissing ||= !isMade;
+    hasMore = isMade && due.some((call) => call.hasMore);
+  }
   // A local summarizer needs no stand-in.
   if (!isMissing || run.options.summarizer.isLocal) return;
   // A summary that has a stand-in from an earlier run is not in this list.

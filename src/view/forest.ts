@@ -137,16 +137,23 @@ export function whyAnswer(store: Store, id: string, position: number): WhyAnswer
   const session = internalsOf(store).resume(String(row.holder));
   const { cluster: _cluster, kind: entered, ...placement } = session.placement(position);
   const [first] = session.messages({ seqFrom: placement.seqFirst, limit: 1 });
-  return { position, ...placement, kind: entered, speaker: first?.role ?? null, text: reasonOf(placement) };
+  const text = reasonOf({ ...placement, kind: entered });
+  return { position, ...placement, kind: entered, speaker: first?.role ?? null, text };
 }
 
 function reasonOf({
+  kind,
   score,
   similarity,
   isAdjacent,
   isSameTurn,
-}: Pick<WhyAnswer, "score" | "similarity" | "isAdjacent" | "isSameTurn">): string {
-  if (score === null) return "It starts a cluster, because no open one was near enough.";
+}: Pick<WhyAnswer, "kind" | "score" | "similarity" | "isAdjacent" | "isSameTurn">): string {
+  if (kind === "join" && score === null) {
+    if (isSameTurn) return "It is work on the request that the cluster is about.";
+    return "The user goes on with what was just done.";
+  }
+  if (score === null)
+    return "It starts a cluster, because it is a request of its own, or because no open one was near enough.";
   const structure = [
     ...(isAdjacent ? ["the cluster held the step before it"] : []),
     ...(isSameTurn ? ["the cluster's last step was of the same turn"] : []),

@@ -16,6 +16,7 @@ export function stepAt(
     tokenCount: 10,
     embeddings: [vector === undefined ? undefined : new Float32Array(vector)],
     turn: -1,
+    goesOn: false,
     speaker: undefined,
     text: "",
     createdAtMs: 0,

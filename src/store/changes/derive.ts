@@ -1,4 +1,5 @@
 import { DamageError } from "../../core/damage.ts";
+import { titledEnds } from "../../core/ends.ts";
 import type { OpenCluster } from "../../forest/cluster.ts";
 import { replay } from "../../forest/forest.ts";
 import { GrowingForest, type GrowingTheme } from "../../forest/growing-forest.ts";
@@ -31,7 +32,8 @@ export function derive(
   const steps = new EnteredSteps(messages, session);
   const titleOf = (root: number, steps: readonly number[]): string => {
     const { titleTextChars } = options;
-    return options.titleOf(messages.openingsOf(titleTextChars, steps), messages.askedBefore(titleTextChars, root));
+    const openings = messages.openingsOf(titleTextChars, titledEnds(steps));
+    return options.titleOf(openings, messages.askedBefore(titleTextChars, root));
   };
   const dimension = generation?.dimension ?? 0;
   const derived = applyLog({ log, subjectLog, steps, dimension, titleOf }, note);

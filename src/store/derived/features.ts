@@ -47,6 +47,7 @@ export function enteringSteps(rows: readonly GraduatingMessage[], seqBefore: num
       tokenCount: messages.reduce((sum, { tokenCount }) => sum + tokenCount, 0),
       embeddings: messages.map(({ embedding }) => embedding ?? undefined),
       turn: first.turnSeq,
+      goesOn: first.isRepeated === 1 || first.isSummary === 1,
       speaker: first.name ?? undefined,
       text: first.text.slice(0, OPENING_CHARS),
       createdAtMs: first.createdAtMs,

@@ -21,7 +21,7 @@ import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
 import { type DecodedRow, TABLES } from "../sql/tables.ts";
 import type { ArtifactRepository } from "./artifacts.ts";
 import { GENERATION_NOW, vectorNow } from "./generations.ts";
-import { isSummary } from "./opening.ts";
+import { isRepeated, isSummary } from "./opening.ts";
 import { PathReader, type PathRepository, type Piece, rowsIn, sharedSeqOf, withBranches } from "./paths.ts";
 
 const EACH_PAGE = 500;
@@ -90,7 +90,11 @@ const ENTERING = GRADUATING.without("text");
 const ENTERING_TEXT_CHARS = 500;
 
 /** The part of a message that the forest reads. */
-export type GraduatingMessage = RowOf<typeof GRADUATING> & { isSummary: number; embedding: Float32Array | null };
+export type GraduatingMessage = RowOf<typeof GRADUATING> & {
+  isSummary: number;
+  isRepeated: number;
+  embedding: Float32Array | null;
+};
 type GraduatingRow = Omit<GraduatingMessage, "embedding"> & { embedding: Buffer | null };
 
 const WINDOW = columns(TABLES.messages, "seq", "stepId", "tokenCount");
@@ -136,13 +140,15 @@ export class MessageRepository extends PathReader {
   readonly #window = this.statement<SeqsOfSession, RowOf<typeof WINDOW>>`
     SELECT ${WINDOW} FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0 ORDER BY seq`;
   readonly #graduating = this.statement<SeqsOfSession, GraduatingRow>`
-    SELECT ${ENTERING}, substr(text, 1, ${ENTERING_TEXT_CHARS}) AS text, ${isSummary("messages")} AS isSummary, ${vectorNow("messages")} AS embedding
+    SELECT ${ENTERING}, substr(text, 1, ${ENTERING_TEXT_CHARS}) AS text, ${isSummary("messages")} AS isSummary,
+      ${isRepeated("messages")} AS isRepeated, ${vectorNow("messages")} AS embedding
     FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0 ORDER BY seq`.map(graduatingMessage);
   readonly #graduatingPlaces = this.statement<SeqsOfSession, RowOf<typeof PLACES>>`
     SELECT ${PLACES} FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0 ORDER BY seq`;
   /** Like `graduating`, the messages of some steps. */
   readonly graduatingOf = this.statement<[stepIds: string], GraduatingRow>`
-    SELECT ${ENTERING.of("m")}, substr(m.text, 1, ${ENTERING_TEXT_CHARS}) AS text, ${isSummary("m")} AS isSummary, ${vectorNow("m")} AS embedding
+    SELECT ${ENTERING.of("m")}, substr(m.text, 1, ${ENTERING_TEXT_CHARS}) AS text, ${isSummary("m")} AS isSummary,
+      ${isRepeated("m")} AS isRepeated, ${vectorNow("m")} AS embedding
     ${OF_STEPS}`.map(graduatingMessage).allOf;
   readonly #unpinnedUpTo = this.statement<[sessionId: string, seqLast: number], number>`
     SELECT seq FROM messages WHERE session_id = ? AND seq <= ? AND pinned = 0 ORDER BY seq DESC LIMIT 1`.pluck();

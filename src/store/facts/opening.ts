@@ -10,3 +10,12 @@ export function openingOf(session: string, seqLast: string): string {
       ORDER BY seq LIMIT 4)
     ORDER BY text NOT GLOB '*[^!-~]*', seq LIMIT 1`;
 }
+
+/** A request that is put again stands so few messages behind the first one, such as after an interruption. */
+const REPEATED_WITHIN = 12;
+
+/** SQL: 1 if a message of the user repeats one shortly before it, word for word. */
+export const isRepeated = (alias: string): string =>
+  `(${alias}.turn_seq = ${alias}.seq AND EXISTS (
+    SELECT 1 FROM messages asked WHERE asked.session_id = ${alias}.session_id AND asked.role = 'user'
+      AND asked.seq BETWEEN ${alias}.seq - ${REPEATED_WITHIN} AND ${alias}.seq - 1 AND asked.digest = ${alias}.digest))`;

@@ -166,3 +166,50 @@ describe("clustersToSettle", () => {
     expect(clustersToSettle(open(), 3)).toEqual([]);
   });
 });
+
+describe("choosePlacement in work with tools", () => {
+  const answered = (seq: number, given: Parameters<typeof stepAt>[1] = {}) =>
+    stepAt(seq, { messageCount: 2, embeddings: [undefined, undefined], seqLast: seq + 1, ...given });
+  /** A request at 0 and a call with its result, in one cluster. */
+  const worked = (): OpenCluster => {
+    const cluster = clusterAt(0, { vector: EAST, turn: 0 });
+    joinCluster(cluster, answered(1, { turn: 0 }));
+    return cluster;
+  };
+  const asked = { vector: NORTH, turn: 3, seqBefore: 2 };
+
+  test("keeps the work with its request, whatever words it has", () => {
+    const step = stepAt(3, { vector: NORTH, turn: 0, seqBefore: 2 });
+    expect(choosePlacement(step, [worked()], SIMILARITY_MIN)).toEqual({ root: 100, score: null });
+    const first = answered(1, { vector: NORTH, turn: 0 });
+    expect(choosePlacement(first, [clusterAt(0, { vector: EAST, turn: 0 })], SIMILARITY_MIN)).toMatchObject({
+      root: 100,
+    });
+  });
+
+  test("starts a cluster for each new request, however near it is", () => {
+    const step = stepAt(3, { ...asked, vector: EAST, text: "Release the stale lock of a session when it ends" });
+    expect(choosePlacement(step, [worked()], SIMILARITY_MIN)).toBeUndefined();
+  });
+
+  test("goes on where the user does, or puts the request again", () => {
+    const yes = stepAt(3, { ...asked, text: "yes, go on" });
+    expect(choosePlacement(yes, [worked()], SIMILARITY_MIN)).toEqual({ root: 100, score: null });
+    const again = stepAt(3, { ...asked, text: "Release the stale lock of a session", goesOn: true });
+    expect(choosePlacement(again, [worked()], SIMILARITY_MIN)).toEqual({ root: 100, score: null });
+  });
+
+  test("leaves people with names to their words", () => {
+    const step = stepAt(3, { ...asked, vector: EAST, speaker: "ann", text: "Release the stale lock of a session" });
+    expect(choosePlacement(step, [worked()], SIMILARITY_MIN)).toMatchObject({ root: 100, score: expect.any(Number) });
+  });
+
+  test("starts a cluster for the task of each subagent, and keeps the work on it together", () => {
+    const cluster = clusterAt(0);
+    joinCluster(cluster, answered(1));
+    const task = stepAt(3, { seqBefore: 2 });
+    expect(choosePlacement(task, [cluster], SIMILARITY_MIN)).toBeUndefined();
+    const work = stepAt(3, { seqBefore: 2, text: "Read src/lock.ts", vector: NORTH });
+    expect(choosePlacement(work, [cluster], SIMILARITY_MIN)).toMatchObject({ root: 100, score: null });
+  });
+});

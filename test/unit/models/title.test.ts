@@ -27,6 +27,22 @@ describe("titleOf", () => {
     expect(titled([["user", "Why does the retry loop never stop?"]])).toBe("Why does the retry loop never stop?");
   });
 
+  test("is what was wanted and what became of it, if both have room", () => {
+    const asked = ["user", "Limit the retries of a remote"] as const;
+    const closing = "Good news.\n\nAll 31 tests pass.";
+    expect(titled([asked, ["assistant", "Read\n/srv/a.go"], ["assistant", closing]])).toBe(
+      "Limit the retries of a remote: all 31 tests pass",
+    );
+    const commit = ["assistant", 'Bash\ngit commit -m "fix: one budget for each host"'] as const;
+    expect(titled([asked, commit])).toBe("Limit the retries of a remote: one budget for each host");
+    expect(titled([asked, ["assistant", "I found the issue."]])).toBe("Limit the retries of a remote");
+  });
+
+  test("is no step of the work, however often its words occur", () => {
+    const step = ["assistant", "Let me read the full implementation of the lease for context"] as const;
+    expect(titled([["user", "Oil the harbour gate"], step, step, step])).toBe("Oil the harbour gate");
+  });
+
   test("is what a mark of the program interrupted", () => {
     const mark = ["user", "[Request interrupted by user for tool use]"] as const;
     expect(titled([mark], "Can you rename the lock of a session?")).toBe("Rename the lock of a session");
@@ -71,7 +87,7 @@ describe("titleOf", () => {
   test.each([
     ["session - it is the only command that nobody finds.", "session"],
     ["session because nobody finds the command where it is.", "session"],
-    ["the session command of the command line program please", "the session command…"],
+    ["the session command of the command line program please", "the session command"],
   ])("is cut at a phrase, a clause or a word: … %s", (rest, kept) => {
     expect(titled([["user", `Move the clean command under ${rest}`]])).toBe(`Move the clean command under ${kept}`);
   });
@@ -146,7 +162,7 @@ describe("titleOf", () => {
 
   test("does not end with a little word before the cut", () => {
     expect(titled([["user", `Compare the two implementations of the lock for any of the ${"x".repeat(40)}.`]])).toBe(
-      "Compare the two implementations of the lock…",
+      "Compare the two implementations of the lock",
     );
   });
 
@@ -194,8 +210,7 @@ describe("titleOf", () => {
       ]),
     ).toBe("lock.go");
     expect(titled([["tool", "harbour harbour"]])).toBe("harbour");
-    expect(titled([])).toBe("");
-    expect(titled([["user", "?!"]])).toBe("");
+    expect(titled([["user", "?!"]])).toBe("Without words");
   });
 
   test("is the title of the pull request that a command shows", () => {

@@ -248,17 +248,17 @@ test("results stay with the call that began a cluster when its theme is no longe
   const words = "deploy region bucket parser template grammar invoice currency refund thumbnail photograph pixel".split(
     " ",
   );
-  let random = 37; // with this seed, the theme of a call is absorbed long after it began
+  let random = 4; // with this seed, the theme of the call is absorbed long after it began
   const next = (end: number): number => {
     random = (random * 48_271) % 2_147_483_647;
     return random % end;
   };
+  session.append([calls(["a"]), results(["a"], "photograph pixel")]); // a call begins a cluster only before any request
   for (let count = 0; count < 60; count++) {
     const from = 3 * next(4);
-    const text = Array.from({ length: 2 + next(6) }, () => words[from + next(3)]).join(" ");
-    session.append(next(3) === 0 ? [calls(["a"]), results(["a"], text)] : [user(text)]);
+    session.append(user(Array.from({ length: 4 + next(6) }, () => words[from + next(3)]).join(" ")));
   }
-  for (let toSeq = 70; toSeq > 9; toSeq -= 10) {
+  for (let toSeq = 50; toSeq > 9; toSeq -= 10) {
     session.rewind({ toSeq });
     expect(store.verify()).toMatchObject({ ok: true, problems: [] });
   }

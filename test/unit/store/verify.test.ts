@@ -106,7 +106,7 @@ describe("verify", () => {
     ],
     [
       "INSERT INTO unions (session_id, generation, level, kind, node, root, checksum) VALUES ('s', 1, 'theme', 'unite', 1, 99, -1)",
-      "row 39 of the log cannot have happened: no theme has this root",
+      "row 41 of the log cannot have happened: no theme has this root",
     ],
   ])("finds damaged facts, which nothing brings back: %s", (sql, text) => {
     const report = afterDamage(sql);

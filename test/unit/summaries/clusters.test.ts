@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type Session, type Store, StoreError, type Summarizer, type SummaryText } from "../../../src/index.ts";
 import { claimFaults } from "../../support/claims.ts";
-import { talk } from "../../support/said.ts";
+import { calls, results, talk, user } from "../../support/said.ts";
 import { temporaryStore } from "../../support/temporary-store.ts";
 
 const SETTINGS = { hotSize: 4, overlap: 0, evictBatch: 6, maxThemes: 3, resolveTokensMin: 50, summaryTokensMax: 60 };
@@ -54,6 +54,30 @@ describe("clusters that are due", () => {
     expect(shown.sources.filter(({ how }) => how === "summary")).toHaveLength(3);
     expect(JSON.stringify(shown.messages[0])).toContain("About 21. [21]");
     expect(claimFaults(store, session, shown)).toEqual([]);
+    expect(store.verify()).toMatchObject({ ok: true });
+  });
+
+  test("have several summaries in order if they are large, each of its own messages, under one root", async () => {
+    const summarizer = citing();
+    const { store, session } = opened(summarizer);
+    session.append(user("Release the stale lock of a session"));
+    for (let call = 0; call < 90; call++)
+      session.append([calls([`c${call}`]), results([`c${call}`], `lock ${call} of the harbour`)]);
+    session.compact();
+    const [matter, ...others] = session.roots({ level: "cluster" });
+    expect(others).toEqual([]);
+    expect(matter).toMatchObject({ messageCount: 177, label: "Release the stale lock of a session" });
+    expect(await session.resolveDirty()).toMatchObject({ resolved: 3, failed: 0, deferred: 0 });
+    const rows = store.query("SELECT seq_first, seq_last FROM summaries ORDER BY seq_first");
+    expect(rows.map(({ seq_first, seq_last }) => [seq_first, seq_last])).toEqual([
+      [0, 64],
+      [65, 128],
+      [129, 176],
+    ]);
+    expect(await session.resolveDirty()).toMatchObject({ resolved: 0 });
+    const page = store.expand(matter!.root, { limit: 50, offset: 150 });
+    expect(page).toMatchObject({ memberCount: 177, offset: 150 });
+    expect(page.members).toHaveLength(27);
     expect(store.verify()).toMatchObject({ ok: true });
   });
 

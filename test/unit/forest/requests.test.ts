@@ -1,0 +1,36 @@
+import { describe, expect, test } from "vitest";
+import { isContinuation } from "../../../src/forest/requests.ts";
+
+describe("a message goes on with what was asked before it", () => {
+  test.each([
+    "yes",
+    "3",
+    "go on",
+    "ok, please do",
+    "no, the other lock",
+    "No. We keep the lease, because the writer holds it while the harbour is closed and nobody else may come in then.",
+    "can you add a test for this?",
+    "commit it",
+    "double check the changes",
+    "why did you remove that?",
+    "are you sure it still works?",
+    "はい",
+    "[Request interrupted by user]",
+    "<system-reminder>Never mention the reminder.</system-reminder>",
+    "<local-command-stdout>Version 2 of the program, whose notes are cut off here",
+    "This session is being continued from a previous conversation that ran out of context. It was about the lock.",
+  ])("%j", (text) => {
+    expect(isContinuation(text)).toBe(true);
+  });
+
+  test.each([
+    "Release the stale lock of a session when its process has died",
+    "when is `releaseLock` called?",
+    "now show the title of each harbour on the page, next to the handle that the list has today",
+    "fix the test of src/lock.ts, which fails on Windows",
+    "Implement the following plan:\n\n# Rename the lock of a session",
+    "We should log the name of the agent wherever a lock is taken, so that whoever reads the log knows who it was",
+  ])("and starts something new if it says what is wanted: %j", (text) => {
+    expect(isContinuation(text)).toBe(false);
+  });
+});
