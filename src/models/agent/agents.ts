@@ -223,3 +223,6 @@ export const CALLED_AGENTS = { claude, codex, gemini, opencode, copilot, qwen };
 export type AgentName = keyof typeof CALLED_AGENTS;
 
 export const AGENT_NAMES = Object.keys(CALLED_AGENTS) as AgentName[];
+
+/** The most milliseconds that a call takes. A model that thinks may be silent for minutes. */
+export const AGENT_MS_MAX = 300_000;

@@ -8,6 +8,7 @@ import { StoreError } from "../../core/errors.ts";
 import { estimateTokens } from "../../core/token-estimate.ts";
 import type { ModelUsage } from "../usage.ts";
 import {
+  AGENT_MS_MAX,
   AGENT_NAMES,
   type AgentCall,
   type AgentEvent,
@@ -16,9 +17,6 @@ import {
   type CalledAgent,
 } from "./agents.ts";
 import { agentFailure } from "./failure.ts";
-
-/** The most milliseconds that a call takes. A model that thinks may be silent for minutes. */
-export const AGENT_MS_MAX = 300_000;
 
 /** An agent that prints more is stopped. An answer has some kilobytes, and the events around it fifty times as many. */
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;

@@ -6,8 +6,7 @@ import { PROMPT_VERSION } from "../gemini/prompt.ts";
 import type { Redact } from "../prompt-text.ts";
 import type { RequestQueue } from "../request-queue.ts";
 import type { Summarizer } from "../summarizer.ts";
-import { AGENT_NAMES, type AgentName } from "./agents.ts";
-import { AGENT_MS_MAX, callAgent } from "./call-agent.ts";
+import { AGENT_MS_MAX, AGENT_NAMES, type AgentName } from "./agents.ts";
 import { addUse, untilTomorrowMs, usedToday } from "./daily-use.ts";
 
 export const CALLS_PER_DAY_DEFAULT = 20;
@@ -52,6 +51,7 @@ export function agentSummarizer(options: AgentSummarizerOptions): Summarizer {
         const reason = `its ${callsPerDay} calls or ${tokensPerDay} tokens of today are used`;
         throw new StoreError("MODEL_UNAVAILABLE", { model, reason, retryAfterMs: untilTomorrowMs() });
       }
+      const { callAgent } = await import("./call-agent.ts");
       onSend?.();
       addUse(model, { callCount: 1, tokenCount: 0 });
       const reply = await callAgent(model, {

@@ -15,8 +15,8 @@ import type { Store } from "../store.ts";
 import { noteOnHits, nothingFound } from "./recall-notes.ts";
 import { timeAsked } from "./time-asked.ts";
 
-export { AGENT_NAMES, type AgentName, CALLED_AGENTS } from "../../models/agent/agents.ts";
-export { AGENT_MS_MAX, callAgent, installedAgents } from "../../models/agent/call-agent.ts";
+export { AGENT_MS_MAX, AGENT_NAMES, type AgentName, CALLED_AGENTS } from "../../models/agent/agents.ts";
+export { callAgent, installedAgents } from "../../models/agent/call-agent.ts";
 
 export const ASK_TOKENS_DEFAULT = 8_000;
 
