@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { existsSync } from "node:fs";
 import * as nodeModule from "node:module";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -7,9 +8,11 @@ import { HookLog, unbegunEntry } from "../hooks/hook-log.ts";
 import { type HookWords, hookWords } from "./hook-words.ts";
 import { storePath } from "./stores/store-path.ts";
 
-// From 22.1 on, Node can keep the compiled code for the next start. It does without if it cannot write there.
+// From 22.1 on, Node can keep the compiled code for the next start. It does without if it cannot write there. Our folder must exist,
+// because Node would make folders above it.
 const { enableCompileCache } = nodeModule as { enableCompileCache?: (folder: string) => unknown };
-enableCompileCache?.(join(dataFolder({ env: process.env, platform: process.platform, home: homedir() }), "compiled"));
+const ours = dataFolder({ env: process.env, platform: process.platform, home: homedir() });
+if (existsSync(ours)) enableCompileCache?.(join(ours, "compiled"));
 
 // An agent waits for its hook at each prompt, so a hook must start fast. This file is bundled with the code of hooks alone, and
 // loads the other commands when one is called.
