@@ -1,6 +1,5 @@
 import { element, escapeText } from "../../core/markup.ts";
 import { once } from "../../core/once.ts";
-import { cutAtGrapheme } from "../../core/text.ts";
 import type { TokenCounter } from "../../core/tokens.ts";
 import { baseName, fileList } from "../../core/working-set.ts";
 import { chooseTold, jointAfter, type Told } from "../../models/told.ts";
@@ -27,9 +26,8 @@ const ERROR_SHARE = 0.04;
 const DID_SHARE = 0.02;
 const FILES_SHARE = 0.05;
 const ERRORS_MAX = 3;
-/** What the user or the agent said last may take this share of the story, each in so many lengths. */
+/** What the user or the agent said last is told word for word if it takes no more than this share of the story. */
 const LAST_SHARE = 0.12;
-const LAST_LENGTHS = 16;
 const FILES_MAX = 80;
 /** A line for which there is no room is cut to this many characters. */
 const CUT_CHARS = 100;
@@ -67,14 +65,14 @@ export function buildStory(
   const newestFirst = kept.toSorted((one, other) => Number(other.isAsked) - Number(one.isAsked) || other.seq - one.seq);
   const keptLine = firstFitting(versionsOf(newestFirst, keptElement, tokenCounter), KEPT_SHARE * room);
   const keptTexts = new Set(keptLine?.quotes);
-  const unkept = last.filter(({ text }) => !keptTexts.has(text));
+  // Of words that are longer, the best sentences say more than the beginning.
+  const unkept = last.filter((words) => {
+    return !keptTexts.has(words.text) && lastVersion(words, tokenCounter)().cost <= LAST_SHARE * room;
+  });
   const lastIds = new Set(unkept.map(({ messageId }) => messageId));
   const untold = told.filter(({ text, messageId }) => !keptTexts.has(text) && !lastIds.has(messageId));
   const rest: { versions: readonly Version[]; share: number }[] = [
-    ...unkept.map((words) => {
-      const versions = lastVersions(words, tokenCounter);
-      return { versions, share: Math.min(LAST_SHARE, versions[0]!().cost / room) };
-    }),
+    ...unkept.map((words) => ({ versions: [lastVersion(words, tokenCounter)], share: LAST_SHARE })),
     ...errors
       .slice(0, ERRORS_MAX)
       .map((error) => ({ versions: errorVersions(error, tokenCounter), share: ERROR_SHARE / ERRORS_MAX })),
@@ -197,16 +195,11 @@ function errorVersions({ text, messageId, seq }: NotedLine, tokenCounter: TokenC
   );
 }
 
-/** Returns versions of last words: all of them, then ever shorter beginnings. */
-function lastVersions({ text, by, messageId, seq }: LastWords, tokenCounter: TokenCounter): Version[] {
+function lastVersion({ text, by, messageId, seq }: LastWords, tokenCounter: TokenCounter): Version {
   const name = by === "user" ? "asked" : "said";
-  return Array.from({ length: LAST_LENGTHS }, (_, index) => {
-    const length = Math.floor(text.length * 0.8 ** index);
-    const quote = length === text.length ? text : `${cutAtGrapheme(text, length).trimEnd()}…`;
-    return priced(tokenCounter, () => {
-      const from = [{ messageId, seq }];
-      return { name, text: element(name, { seq }, escapeText(quote)), from, quotes: quote.split("\n") };
-    });
+  return priced(tokenCounter, () => {
+    const from = [{ messageId, seq }];
+    return { name, text: element(name, { seq }, escapeText(text)), from, quotes: text.split("\n") };
   });
 }
 

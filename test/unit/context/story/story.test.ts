@@ -174,7 +174,7 @@ test("gets nearly all of a small context, half of a large one, and never more th
   expect(roomAt(-5)).toBe(0);
 });
 
-test("what the user asked last is told word for word, as much as fits, and once", () => {
+test("what the user asked last is told word for word and once, or by its best sentences if it is long", () => {
   const text = `Mend the lock of the store.\nThen ${"really ".repeat(200)}paint it.`;
   const last = [{ ...line(8, text), by: "user" as const }];
   const told = [
@@ -185,8 +185,8 @@ test("what the user asked last is told word for word, as much as fits, and once"
   expect(whole.text).toContain(`<asked seq="8">${text}</asked>`);
   expect(whole.text).not.toContain("8 user:");
   expect(whole.text).toContain("3 agent: The lock");
-  const cut = storyOf({ told, last }, 300)!;
-  expect(cut.text).toMatch(/<asked seq="8">Mend the lock of the store\.\nThen really .*…<\/asked>/);
-  expect(cut.text).toContain("3 agent: The lock");
-  expect(cut.messages.map(({ seq }) => seq)).toEqual([3, 8]);
+  const short = storyOf({ told, last }, 300)!;
+  expect(short.text).not.toContain("<asked");
+  expect(short.text).toContain("8 user: Mend the lock of the store.");
+  expect(short.messages.map(({ seq }) => seq)).toEqual([3, 8]);
 });
