@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { existsSync, mkdtempSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,8 +12,8 @@ import { recallCommand } from "./recall.ts";
 import { resumeCommand } from "./resume.ts";
 import { verifyCommand } from "./verify.ts";
 
-/** Where the transcripts of the invented project are: beside the built program, or seen from the source. */
-const TRANSCRIPTS = foundAt("./demo", "../../../scripts/demo/transcripts");
+/** The transcripts of the invented project: packed beside the built program, or a folder seen from the source. */
+const TRANSCRIPTS = foundAt("./demo.json.br", "../../../scripts/demo/transcripts");
 /** The program that is killed. */
 const APPENDER = foundAt("./demo-appender.js", "../demo-appender.ts");
 
@@ -43,7 +43,8 @@ export const demoCommand: Command = {
   async run({ terminal, json }) {
     const { importFiles } = await import("../../imports/import-files.ts");
     const { OpenedStores } = await import("../stores/opened-stores.ts");
-    const path = join(mkdtempSync(join(tmpdir(), "coppice-demo-")), "agent.db");
+    const folder = mkdtempSync(join(tmpdir(), "coppice-demo-"));
+    const path = join(folder, "agent.db");
     const stores = new OpenedStores(path);
     const say = (...lines: string[]): void => {
       if (!json) for (const line of lines) terminal.print(line);
@@ -69,7 +70,7 @@ export const demoCommand: Command = {
       say(...rest.slice(leftOut));
     };
     try {
-      const { newCount } = await importFiles(stores.openToWrite(), [TRANSCRIPTS]);
+      const { newCount } = await importFiles(stores.openToWrite(), [await transcriptsIn(folder)]);
       stores.close();
       say(
         `Ten days of a coding agent on an invented project: ${formatCount(newCount, "message")} from five transcripts.`,
@@ -140,6 +141,17 @@ export const demoCommand: Command = {
     }
   },
 };
+
+/** Unpacks the transcripts into a folder, if they are packed. The build has made one text of them by their names. */
+async function transcriptsIn(folder: string): Promise<string> {
+  if (!TRANSCRIPTS.endsWith(".br")) return TRANSCRIPTS;
+  const { brotliDecompressSync } = await import("node:zlib");
+  const texts: Record<string, string> = JSON.parse(brotliDecompressSync(readFileSync(TRANSCRIPTS)).toString());
+  const unpacked = join(folder, "transcripts");
+  mkdirSync(unpacked);
+  for (const [name, text] of Object.entries(texts)) writeFileSync(join(unpacked, name), text);
+  return unpacked;
+}
 
 function foundAt(...paths: string[]): string {
   return paths.map((path) => fileURLToPath(new URL(path, import.meta.url))).find((path) => existsSync(path))!;
