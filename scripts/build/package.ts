@@ -59,5 +59,5 @@ function packedTexts(folder: string): Buffer {
     Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name), "utf8")])),
   );
   const { BROTLI_PARAM_LGWIN, BROTLI_PARAM_QUALITY } = constants;
-  return brotliCompressSync(text, { params: { [BROTLI_PARAM_LGWIN]: 24, [BROTLI_PARAM_QUALITY]: 11 } });
+  return brotliCompressSync(text, { params: { [BROTLI_PARAM_LGWIN]: 24, [BROTLI_PARAM_QUALITY]: 10 } });
 }
