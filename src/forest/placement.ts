@@ -49,7 +49,10 @@ export function choosePlacement(
   }
   const before = open.find((cluster) => isAdjacent(step, cluster));
   const cluster = before ?? open.find((cluster) => isSameTurn(step, cluster));
-  const isRequest = isTask(step) || (opensTurn(step) && !(step.goesOn || isContinuation(step.text)));
+  const isNew = opensTurn(step)
+    ? !(step.goesOn || isContinuation(step.text))
+    : before !== undefined && step.turn !== before.turnLast; // the request is pinned, and enters no cluster
+  const isRequest = isNew || isTask(step);
   return isRequest || cluster === undefined ? undefined : { root: cluster.root, score: null };
 }
 
