@@ -16,7 +16,7 @@ const WORD = /[\p{L}\p{N}][\p{L}\p{N}'’_-]*/gu;
 const CONTINUED = /^(?:This session is being continued from a previous conversation|\[[^\]]*\]$)/;
 /** Something is to be made: `Add dark mode`, `OK next task: build a page` */
 const MAKES =
-  /^(?:(?:ok(?:ay)?|so|then|and|now|next|please|can you|could you|let['’]?s|(?:the )?(?:next|new) (?:task|step|thing|one))(?:[ ,.:;!–—-]+|$))*(?:add|build|create|design|develop|draft|fix|implement|introduce|make|migrate|port|refactor|remove|rename|replace|rewrite|set up|write)(?![\w'’-])/i;
+  /^(?:(?:ok(?:ay)?|so|then|and|now|next|please|can you|could you|let['’]?s|(?:the )?(?:next|new) (?:task|step|thing|one))(?:[ ,.:;!–—-]+|$))*(?:add|build|create|design|develop|draft|fix|implement|introduce|make|migrate|port|refactor|remove|rename|replace|rewrite|set up|write)(?![\w'’-]| (?:it|this|that|these|those|them)\b)/i;
 /** A name of something: code, a path, a link, a number of a ticket, a name with capitals inside. */
 const NAMED = /`|https?:|\w\/\w|\w\.[a-z]{1,4}\b|\w_\w|[a-z][A-Z]|#\d|\b[A-Z]+-\d/;
 /** An answer to what was asked or proposed, a correction, or more of the same: `yes, but …`, `option 2`, `no, the other one` */

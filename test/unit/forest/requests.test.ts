@@ -21,6 +21,7 @@ describe("a message goes on with what was asked before it", () => {
     "review your changes",
     "show me the diff again",
     "print it",
+    "let's fix it. Write the test first, because I think that the lock is released twice in `lock.ts`",
     "[Request interrupted by user]",
     "<system-reminder>Never mention the reminder.</system-reminder>",
     "<local-command-stdout>Version 2 of the program, whose notes are cut off here",
