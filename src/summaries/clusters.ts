@@ -149,14 +149,14 @@ function dueClusters(
     const uncovered = unions.entriesOf({ sessionId, root, from, position: evicted() });
     const uncoveredIds = uncovered.map(({ stepId }) => stepId);
     const endOf = ({ stepIds }: Part): number => uncovered[stepIds.length - 1]!.position;
-    let part = firstPart(messages, uncoveredIds, settings.resolveTokensMin, 1);
-    if (part.stepIds.length === 0 || part.tokenCount < tokensMin) continue;
     const tried = summaries.newestTry({ sessionId, level: "cluster", rootId: root, ...asker });
+    const triedSteps = uncovered.filter(({ position }) => position <= (tried?.logPosition ?? 0)).length;
+    let part = firstPart(messages, uncoveredIds, settings.resolveTokensMin, triedSteps); // not shorter: that may have been refused
+    if (part.stepIds.length === 0 || part.tokenCount < tokensMin) continue;
     let isRefused = tried?.status === "failed" && UNUSABLE.has(tried.errorCode);
     let wait = postponementOf(tried, endOf(part), asker);
     if (part.isFull && wait?.nextTryAtMs === null) {
       // A full part does not grow, and would keep all later ones from a summary. So it takes in as many steps again as the last try read.
-      const triedSteps = uncovered.filter(({ position }) => position <= tried!.logPosition).length;
       const grown = firstPart(messages, uncoveredIds, settings.resolveTokensMin, 2 * triedSteps);
       if (grown.isFull) [part, isRefused, wait] = [grown, true, undefined];
     }

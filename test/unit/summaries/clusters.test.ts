@@ -121,6 +121,23 @@ describe("clusters that are due", () => {
     expect(done).toEqual([{ seq_first: 0, seq_last: 130 }]);
   });
 
+  test("are not tried with a refused part again if the service fails in a longer one", async () => {
+    let nowMs = 1_700_000_000_000;
+    const summarizer = citing((seqs) => {
+      const failure = { model: "m", reason: "it is not there" };
+      throw new StoreError(seqs.length > 70 ? "MODEL_UNAVAILABLE" : "MODEL_REFUSED", failure);
+    });
+    const store = temporaryStore({ summarizer, clock: () => nowMs });
+    const session = store.session("s", SETTINGS);
+    session.append(work(120));
+    session.compact();
+    for (let run = 0; run < 4; run++) {
+      await session.resolveDirty();
+      nowMs += 3_600_000;
+    }
+    expect(summarizer.calls.map(({ length }) => length)).toEqual([65, 131, 131, 131]);
+  });
+
   test("are asked for only a few times, each twice as long, if every answer is a refusal", async () => {
     const summarizer = citing(() => {
       throw new StoreError("MODEL_REFUSED", { model: "m", reason: "it does not like it" });
