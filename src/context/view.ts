@@ -112,7 +112,7 @@ export type ColdView = Pick<RenderView, "themes" | "overview" | "firstColdId" | 
 
 type SummaryDraft = SummaryView & Pick<DoneSummary, "rootId" | "logPosition">;
 
-/** Reads the part of a session before the window. It takes no longer for a longer session. */
+/** Reads the part of a session before the window. It reads the summaries that are shown, of a limited number of clusters. A large cluster has many. */
 export function loadColdView(repositories: Repositories, state: SessionState): ColdView {
   const { unions, clusters } = repositories;
   const roots = new ThemeRoots(repositories.unions, state.sessionId);

@@ -83,6 +83,11 @@ export function ownWords(text: string): string {
   return saidIn(piecesOfUser(text)).replace(ARGUMENTS, " ");
 }
 
+/** Returns true if a text begins with an element of a program, such as one whose end was not read. */
+export function opensElement(text: string): boolean {
+  return text.search(OPENING) === 0;
+}
+
 /** Returns a text of anybody without the elements of programs. */
 export function withoutElements(text: string): string {
   return saidIn(pieces(text, 0));

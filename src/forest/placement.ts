@@ -21,9 +21,9 @@ export const STRUCTURE_WEIGHTS: StructureWeights = { adjacent: 0.4, sameTurn: 0.
 /**
  * Chooses the open cluster that a step joins: by structure in work with tools, and otherwise by its score.
  *
- * **Work with tools.** A request and the work on it are one cluster, whatever words they share and however large it gets. A user's
- * message starts a cluster, unless it goes on with the step before it (see `isContinuation`). Such a join has no score. So does a task
- * that a program gives to a subagent.
+ * **Work with tools.** A request and the work on it are one cluster while it is open, whatever words they share and however large it
+ * gets. A user's message starts a cluster, unless it goes on with the step before it (see `isContinuation`). So does the first step of
+ * a turn whose message is pinned, and a task that a program gives to a subagent. Joins have no score.
  *
  * **Everything else.** Leader clustering (Hartigan, *Clustering Algorithms*, 1975, ch. 3) among the clusters that are not full.
  *
@@ -49,13 +49,16 @@ export function choosePlacement(
   }
   const before = open.find((cluster) => isAdjacent(step, cluster));
   const cluster = before ?? open.find((cluster) => isSameTurn(step, cluster));
-  const isRequest = isTask(step) || (opensTurn(step) && !(step.goesOn || isContinuation(step.text)));
+  const isNew = opensTurn(step)
+    ? !(step.goesOn || isContinuation(step.text))
+    : before !== undefined && step.turn !== before.turnLast; // the request is pinned, and enters no cluster
+  const isRequest = isNew || isTask(step);
   return isRequest || cluster === undefined ? undefined : { root: cluster.root, score: null };
 }
 
 /**
- * Returns true in a session in which a tool has answered: then some step has several messages. An answer to a request that fills a
- * cluster alone is work, too. People with names talk.
+ * Returns true if a tool has answered in the step, or in a cluster that is still open: then some step has several messages. An answer to
+ * a request that fills a cluster alone is work, too. People with names talk.
  */
 function isWork(step: StepFeatures, open: readonly OpenCluster[]): boolean {
   if (opensTurn(step) && step.speaker !== undefined) return false;

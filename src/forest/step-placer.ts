@@ -44,8 +44,8 @@ export class StepPlacer {
   }
 
   /**
-   * Places a step. Then clusters settle that are full or exceed `openClustersMax`, and themes unite down to
-   * `maxThemes`.
+   * Places a step. Then its cluster settles if it is full and the step joined it by a score. Clusters that exceed `openClustersMax` settle,
+   * too, and themes unite down to `maxThemes`.
    * @returns the cluster that the step entered, which may have settled, and the log position at which it entered.
    */
   enter(step: StepFeatures): { cluster: OpenCluster; position: number } {

@@ -14,9 +14,9 @@ export interface Placement {
   seqLast: number;
   /** The score by which the step joined; null if it starts the cluster, or joins by the structure of work with tools. */
   score: number | null;
-  /** The mean cosine of the step with the cluster's messages; null if one of the two has no vector, or for a start, as what follows. */
+  /** The mean cosine of the step with the cluster's messages; null if one of the two has no vector, or if there is no score. */
   similarity: number | null;
-  /** True if the cluster held the previous step. */
+  /** True if the cluster held the previous step; null for a start, as what follows. */
   isAdjacent: boolean | null;
   /** True if the cluster's last step belonged to the same turn. */
   isSameTurn: boolean | null;
@@ -37,14 +37,16 @@ export function placementAt(repositories: Repositories, sessionId: string, posit
   if (kind === "start") return { ...place, similarity: null, isAdjacent: null, isSameTurn: null };
   const dimension = generations.newest()!.dimension;
   let before: OpenCluster | undefined;
-  for (const { stepId } of unions.entriesOf({ sessionId, root: row.root, from: 0, position: position - 1 })) {
+  const entries = unions.entriesOf({ sessionId, root: row.root, from: 0, position: position - 1 });
+  const isByStructure = row.score === null; // then only the newest step of the cluster counts
+  for (const { stepId } of isByStructure ? entries.slice(-1) : entries) {
     const entered = stepOf(repositories, sessionId, stepId);
     if (before === undefined) before = startCluster(entered, dimension);
     else joinCluster(before, entered);
   }
   if (before === undefined) throw new DamageError(`the log lacks the start of cluster ${row.root}`);
   const { similarity = null, ...structure } = fitOf(step, before);
-  return { ...place, similarity, ...structure };
+  return { ...place, similarity: isByStructure ? null : similarity, ...structure };
 }
 
 function stepOf({ messages }: Repositories, sessionId: string, stepId: number): StepFeatures {

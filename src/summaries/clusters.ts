@@ -26,7 +26,7 @@ interface DueCluster {
   /** True if steps after them have left the window, too, and wait for the next summary. */
   hasMore: boolean;
   attempts: number;
-  /** True if the last answer about the cluster, alone or with others, was a refusal or could not be used. */
+  /** True if the last answer about the cluster, alone or with others, was a refusal or could not be used. Then it is tried alone. */
   isRefused: boolean;
   /** Why the cluster is not summarized now; undefined if it is. */
   wait: Postponement | undefined;
@@ -147,15 +147,21 @@ function dueClusters(
     if (tokenCount - (covered.get(root) ?? 0) < tokensMin) continue; // checked before the log is read, which takes longer
     const from = coveredUntil(standing, root);
     const uncovered = unions.entriesOf({ sessionId, root, from, position: evicted() });
-    const { stepIds, tokenCount: uncoveredTokens } = firstPart(
-      messages,
-      uncovered.map(({ stepId }) => stepId),
-    );
-    if (stepIds.length === 0 || uncoveredTokens < tokensMin) continue;
-    const logPosition = uncovered[stepIds.length - 1]!.position;
+    const uncoveredIds = uncovered.map(({ stepId }) => stepId);
+    const endOf = ({ stepIds }: Part): number => uncovered[stepIds.length - 1]!.position;
     const tried = summaries.newestTry({ sessionId, level: "cluster", rootId: root, ...asker });
-    const isRefused = tried?.status === "failed" && UNUSABLE.has(tried.errorCode);
-    const wait = postponementOf(tried, logPosition, asker);
+    const triedSteps = uncovered.filter(({ position }) => position <= (tried?.logPosition ?? 0)).length;
+    let part = firstPart(messages, uncoveredIds, settings.resolveTokensMin, triedSteps); // not shorter: that may have been refused
+    if (part.stepIds.length === 0 || part.tokenCount < tokensMin) continue;
+    let isRefused = tried?.status === "failed" && UNUSABLE.has(tried.errorCode);
+    let wait = postponementOf(tried, endOf(part), asker);
+    if (part.isFull && wait?.nextTryAtMs === null) {
+      // A full part does not grow, and would keep all later ones from a summary. So it takes in as many steps again as the last try read.
+      const grown = firstPart(messages, uncoveredIds, settings.resolveTokensMin, 2 * triedSteps);
+      if (grown.isFull) [part, isRefused, wait] = [grown, true, undefined];
+    }
+    const { stepIds, tokenCount: uncoveredTokens } = part;
+    const logPosition = endOf(part);
     due.push({
       root,
       logPosition,
@@ -170,18 +176,34 @@ function dueClusters(
   return due;
 }
 
-/** Returns as many of the first steps as one summary can cover, with their tokens. */
+/** The first steps that no summary covers. */
+interface Part {
+  stepIds: number[];
+  tokenCount: number;
+  /** True if later steps belong to the next part. */
+  isFull: boolean;
+}
+
+/**
+ * Returns as many of the first steps as one summary covers.
+ *
+ * @param tokensMin  A part with fewer tokens is not full. It could never be summarized, because only a part that is not full grows.
+ * @param stepsMin  A part with fewer steps is not full.
+ */
 function firstPart(
   messages: Repositories["messages"],
   stepIds: readonly number[],
-): { stepIds: number[]; tokenCount: number } {
-  const part = { stepIds: [] as number[], messageCount: 0, tokenCount: 0 };
+  tokensMin: number,
+  stepsMin: number,
+): Part {
+  const part = { stepIds: [] as number[], messageCount: 0, tokenCount: 0, isFull: false };
   for (const stepId of stepIds) {
     const tokens = messages.tokensOfSteps([stepId]);
     part.stepIds.push(stepId);
     part.messageCount += tokens.length;
     part.tokenCount += tokens.reduce((sum, count) => sum + count, 0);
-    if (isFull(part)) break;
+    part.isFull = isFull(part) && part.tokenCount >= tokensMin && part.stepIds.length >= stepsMin;
+    if (part.isFull) break;
   }
   return part;
 }

@@ -24,7 +24,7 @@ export interface Consequence {
   status: "failed" | "parked";
   error: string;
   errorCode: string | null;
-  /** Unix milliseconds; null if the next try needs more messages. */
+  /** Unix milliseconds; null if the next try must cover more messages. */
   nextTryAtMs: number | null;
   /** True if no other call should be made before `nextTryAtMs`. */
   pauses: boolean;
@@ -33,7 +33,8 @@ export interface Consequence {
 /**
  * Returns the consequence of a failure:
  *
- * - The content was refused: the summary is parked until there are more messages, another summarizer or another prompt.
+ * - The content was refused: the summary is parked until it would cover more messages, or there is another summarizer or prompt. A full
+ *   part of a cluster takes in later messages for that.
  * - The key or the settings were refused: all calls are parked for an hour, or until the store is opened again.
  * - The `redact` hook failed: the summary is parked for an hour.
  * - There were too many requests: the summary has failed. No call is made before the longer of two delays is over: the service's

@@ -137,8 +137,9 @@ export function whyAnswer(store: Store, id: string, position: number): WhyAnswer
   const session = internalsOf(store).resume(String(row.holder));
   const { cluster: _cluster, kind: entered, ...placement } = session.placement(position);
   const [first] = session.messages({ seqFrom: placement.seqFirst, limit: 1 });
-  const text = reasonOf({ ...placement, kind: entered });
-  return { position, ...placement, kind: entered, speaker: first?.role ?? null, text };
+  const speaker = first?.role ?? null;
+  const text = reasonOf({ ...placement, kind: entered, speaker });
+  return { position, ...placement, kind: entered, speaker, text };
 }
 
 function reasonOf({
@@ -147,10 +148,11 @@ function reasonOf({
   similarity,
   isAdjacent,
   isSameTurn,
-}: Pick<WhyAnswer, "kind" | "score" | "similarity" | "isAdjacent" | "isSameTurn">): string {
+  speaker,
+}: Pick<WhyAnswer, "kind" | "score" | "similarity" | "isAdjacent" | "isSameTurn" | "speaker">): string {
   if (kind === "join" && score === null) {
     if (isSameTurn) return "It is work on the request that the cluster is about.";
-    return "The user goes on with what was just done.";
+    return speaker === "user" ? "The user goes on with what was just done." : "It goes on with the step before it.";
   }
   if (score === null)
     return "It starts a cluster, because it is a request of its own, or because no open one was near enough.";

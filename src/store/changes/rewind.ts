@@ -80,8 +80,8 @@ export function takeBack(
  * Makes the messages after `seqLast` a branch, and puts the forest and the frontier back to where they were when that message was
  * the newest. Call it inside a transaction.
  *
- * It costs what has changed since, and not what the session holds: a move of the frontier was noted when it happened, clusters
- * that steps entered since are made again from their members, and themes are replayed from a checkpoint.
+ * It costs what has changed since, and the size of the clusters that steps entered since, because they are made again from all their
+ * members. A move of the frontier was noted when it happened, and themes are replayed from a checkpoint.
  */
 export function rewindSession(
   repositories: Repositories,

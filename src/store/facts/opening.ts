@@ -11,7 +11,7 @@ export function openingOf(session: string, seqLast: string): string {
     ORDER BY text NOT GLOB '*[^!-~]*', seq LIMIT 1`;
 }
 
-/** A request that is put again stands so few messages behind the first one, such as after an interruption. */
+/** After an interruption, a request is put again before much work was done. If much was done, the user wants it once more. */
 const REPEATED_WITHIN = 12;
 
 /** SQL: 1 if a message of the user repeats one shortly before it, word for word. */

@@ -192,6 +192,17 @@ describe("choosePlacement in work with tools", () => {
     expect(choosePlacement(step, [worked()], SIMILARITY_MIN)).toBeUndefined();
   });
 
+  test("starts a cluster for the work on a pinned request, which enters none itself", () => {
+    const step = answered(4, { vector: EAST, turn: 3, seqBefore: 2 });
+    expect(choosePlacement(step, [worked()], SIMILARITY_MIN)).toBeUndefined();
+    const further = clusterAt(4, { turn: 3 });
+    joinCluster(further, answered(5, { turn: 3 }));
+    expect(choosePlacement(answered(7, { turn: 3, seqBefore: 6 }), [worked(), further], SIMILARITY_MIN)).toEqual({
+      root: 104,
+      score: null,
+    });
+  });
+
   test("goes on where the user does, or puts the request again", () => {
     const yes = stepAt(3, { ...asked, text: "yes, go on" });
     expect(choosePlacement(yes, [worked()], SIMILARITY_MIN)).toEqual({ root: 100, score: null });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Session } from "../../../src/index.ts";
 import { internalsOf } from "../../../src/session/opened-store.ts";
-import { user } from "../../support/said.ts";
+import { calls, results, user } from "../../support/said.ts";
 import { temporaryStore } from "../../support/temporary-store.ts";
 
 /** What the weights of structure add with the default embedder, whose `similarityMin` is 0.35. */
@@ -38,6 +38,17 @@ test("a join is explained by the similarity of its words, its neighbor and its t
     expect(similarity! + structure).toBeCloseTo(score!, 5);
   }
   expect(placements[0]).toMatchObject({ kind: "start", score: null, similarity: null, isAdjacent: null });
+});
+
+test("a join without a score is compared with the newest step alone, however large the cluster is", () => {
+  const store = temporaryStore();
+  const session = store.session("s", { hotSize: 2, overlap: 0, evictBatch: 2 });
+  session.append(user("Release the stale lock of a session"));
+  for (let call = 0; call < 40; call++) session.append([calls([`c${call}`]), results([`c${call}`], "done")]);
+  session.compact();
+  const position = Number(store.query("SELECT max(id) AS id FROM unions WHERE kind = 'join'")[0]!.id);
+  const byStructure = { kind: "join", score: null, similarity: null, isAdjacent: true, isSameTurn: true };
+  expect(internalsOf(store).resume("s").placement(position)).toMatchObject(byStructure);
 });
 
 test("a position at which no step of the session entered the forest is refused", () => {

@@ -1,5 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { type Session, type Store, StoreError, type Summarizer, type SummaryText } from "../../../src/index.ts";
+import {
+  type MessageInput,
+  type Session,
+  type Store,
+  StoreError,
+  type Summarizer,
+  type SummaryText,
+} from "../../../src/index.ts";
 import { claimFaults } from "../../support/claims.ts";
 import { calls, results, talk, user } from "../../support/said.ts";
 import { temporaryStore } from "../../support/temporary-store.ts";
@@ -27,6 +34,12 @@ function citing(answer: (seqs: number[]) => SummaryText = said): Summarizer & { 
 function said(seqs: number[]): SummaryText {
   const lines = seqs.filter((seq) => seq % 3 === 0).map((seq) => `About ${seq}. [${seq}]`);
   return { title: "All of it", text: lines.join("\n") };
+}
+
+/** A request and calls with short results: one cluster. */
+function work(callCount: number): MessageInput[] {
+  const called = Array.from({ length: callCount }, (_, call) => [calls([`c${call}`]), results([`c${call}`], "ok")]);
+  return [user("Release the stale lock of a session"), ...called.flat()];
 }
 
 function opened(summarizer: Summarizer, settings: object = {}): { store: Store; session: Session } {
@@ -79,6 +92,62 @@ describe("clusters that are due", () => {
     expect(page).toMatchObject({ memberCount: 177, offset: 150 });
     expect(page.members).toHaveLength(27);
     expect(store.verify()).toMatchObject({ ok: true });
+  });
+
+  test.each([true, false])(
+    "are summarized to the end if 64 short messages are not worth a call (shared calls: %s)",
+    async (shares) => {
+      const { citesSources: _, ...plain } = citing();
+      const summarizer = shares ? citing() : plain;
+      const { store, session } = opened(summarizer, { resolveTokensMin: 4_000 });
+      session.append(work(500));
+      session.compact();
+      expect(await session.resolveDirty()).toMatchObject({ failed: 0, parked: 0 });
+      const covered = store.query("SELECT max(seq_last) AS last FROM summaries WHERE status = 'done'")[0]!;
+      expect(covered.last).toBeGreaterThan(500);
+    },
+  );
+
+  test("are summarized to the end although the summary of the first part is refused", async () => {
+    const summarizer = citing((seqs) => {
+      if (seqs.length > 70) return { title: "T", text: `One thing. [${seqs[0]}]` };
+      throw new StoreError("MODEL_REFUSED", { model: "m", reason: "it does not like it" });
+    });
+    const { store, session } = opened(summarizer);
+    session.append(work(120));
+    session.compact();
+    for (let run = 0; run < 3; run++) await session.resolveDirty();
+    const done = store.query("SELECT seq_first, seq_last FROM summaries WHERE status = 'done'");
+    expect(done).toEqual([{ seq_first: 0, seq_last: 130 }]);
+  });
+
+  test("are not tried with a refused part again if the service fails in a longer one", async () => {
+    let nowMs = 1_700_000_000_000;
+    const summarizer = citing((seqs) => {
+      const failure = { model: "m", reason: "it is not there" };
+      throw new StoreError(seqs.length > 70 ? "MODEL_UNAVAILABLE" : "MODEL_REFUSED", failure);
+    });
+    const store = temporaryStore({ summarizer, clock: () => nowMs });
+    const session = store.session("s", SETTINGS);
+    session.append(work(120));
+    session.compact();
+    for (let run = 0; run < 4; run++) {
+      await session.resolveDirty();
+      nowMs += 3_600_000;
+    }
+    expect(summarizer.calls.map(({ length }) => length)).toEqual([65, 131, 131, 131]);
+  });
+
+  test("are asked for only a few times, each twice as long, if every answer is a refusal", async () => {
+    const summarizer = citing(() => {
+      throw new StoreError("MODEL_REFUSED", { model: "m", reason: "it does not like it" });
+    });
+    const { session } = opened(summarizer);
+    session.append(work(150));
+    session.compact();
+    for (let run = 0; run < 8; run++) await session.resolveDirty();
+    expect(summarizer.calls.map(({ length }) => length)).toEqual([65, 131, 263]);
+    expect(await session.resolveDirty()).toMatchObject({ resolved: 0, parked: 1 });
   });
 
   test("wait until a call is worth it", async () => {

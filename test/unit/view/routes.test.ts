@@ -9,7 +9,7 @@ import type { SearchHit } from "../../../src/view/api.ts";
 import { KEY_HEADER } from "../../../src/view/key-header.ts";
 import { acts, edits, fails, runs } from "../../support/acts.ts";
 import { slow } from "../../support/effort.ts";
-import { user } from "../../support/said.ts";
+import { calls, results, user } from "../../support/said.ts";
 import { scriptedSummarizer } from "../../support/scripted-summarizer.ts";
 import { ServedView } from "../../support/served-view.ts";
 import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
@@ -51,6 +51,17 @@ test("sessions are listed, filtered and paged, and their days counted", async ()
     ],
     isWritable: false,
   });
+});
+
+test("a step of a program without a user is not said to be the user's", async () => {
+  const store = temporaryStore();
+  const session = store.session("s", { hotSize: 2, overlap: 0, evictBatch: 2 });
+  for (let call = 0; call < 5; call++) session.append([calls([`c${call}`]), results([`c${call}`], "done")]);
+  session.compact();
+  const view = await ServedView.entered(store);
+  const joined = store.query("SELECT min(id) AS id FROM unions WHERE kind = 'join'")[0]!;
+  const why = await view.get("/api/why", { session: "s", position: Number(joined.id) });
+  expect(why).toMatchObject({ kind: "join", score: null, text: "It goes on with the step before it." });
 });
 
 test("the list follows new messages, new sessions, titles and what is forgotten", async () => {
