@@ -90,6 +90,18 @@ test("a question for the work of a time is answered from what was done in it", a
   expect(agent.seen().prompt).toContain("We dropped flock");
 });
 
+test("a question for the work of a time sends nothing of sessions that were not named", async () => {
+  const [{ id }] = await folder.json("sql", "SELECT id FROM sessions WHERE external_id = 'bread'");
+  const asked = ["ask", "what did we do on 2026-03-01", "--dry-run", "--json"];
+  expect((await folder.run(asked)).stdout).toContain("lease row");
+  for (const narrow of [
+    ["--session", id],
+    ["--since", "2026-03-02"],
+  ]) {
+    expect((await folder.run([...asked, ...narrow])).stdout).not.toContain("lease row");
+  }
+});
+
 test("the agent is chosen once, and a store that nobody may write to still answers", async () => {
   const elsewhere = new FakeAgent(join(folder.path, "other"), "codex");
   rmSync(`${folder.db}.agents.json`, { force: true });
