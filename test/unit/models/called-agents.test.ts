@@ -5,6 +5,8 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { CALLED_AGENTS } from "../../../src/models/agent/agents.ts";
 import { callAgent } from "../../../src/models/agent/call-agent.ts";
 import { agentFailure } from "../../../src/models/agent/failure.ts";
+import { agentSummarizer } from "../../../src/models/agent/summarizer.ts";
+import { requestOf, sourcesOf } from "../../contract/summarizer.contract.ts";
 
 let folder: string;
 
@@ -55,4 +57,20 @@ test("a person who is logged in is not told to log in", () => {
   const failure = (said: string) => agentFailure("gemini", { said, isTold: false, code: 1 }).code;
   expect(failure("Loaded cached credentials.")).toBe("MODEL_UNAVAILABLE");
   expect(failure("There are no credentials.")).toBe("MODEL_REFUSED");
+});
+
+test("a summary that is paid for is kept if its tokens cannot be noted", async () => {
+  const reply = { summary: [{ text: "The lamp needs a lens", seqs: [0], importance: 2 }], title: "The lamp" };
+  const answer = { ...reply, decisions: [], openQuestions: [], identifiers: [], files: [] };
+  const event = { type: "result", result: JSON.stringify(answer), usage: { input_tokens: 7, output_tokens: 3 } };
+  const path = join(folder, "claude");
+  writeFileSync(
+    path,
+    `#!/bin/sh\ncat > /dev/null\nrm used-claude.json\nmkdir used-claude.json\necho '${JSON.stringify(event)}'\n`,
+  );
+  chmodSync(path, 0o755);
+  vi.stubEnv("PATH", `${folder}:/usr/bin:/bin`);
+  const request = requestOf(sourcesOf(["user", "The lamp needs a lens, and the harbor is dark."]));
+  const { text } = await agentSummarizer({ agent: "claude" }).summarize(request);
+  expect(text).toContain("The lamp needs a lens");
 });
