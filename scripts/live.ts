@@ -50,6 +50,7 @@ try {
 async function summarize({ id, summarize }: Summarizer): Promise<void> {
   const { title, text } = await timed(id, (onUsage) =>
     summarize({
+      sessionId: "live",
       previous: [],
       sources: SOURCES.map((source, seq) => ({ ...source, seq, createdAtMs: 0 })),
       tokensMax: 200,

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Place, REAL_AGENTS } from "./agents.ts";
 import type { FakeProvider } from "./provider.ts";
@@ -210,6 +210,7 @@ function setTraps(program: string, { home }: Place, command: string): void {
   if (program === "copilot") write(".copilot/mcp-config.json", { mcpServers });
   if (program === "codex") {
     const config = join(home, ".codex", "config.toml");
+    writeFileSync(config, `notify = ["sh", "-c", ${JSON.stringify(command)}]\n${readFileSync(config, "utf8")}`);
     writeFileSync(config, `\n[mcp_servers.mark]\ncommand = "${file}"\nargs = ${JSON.stringify(args)}\n`, { flag: "a" });
   }
 }

@@ -18,10 +18,14 @@ type Finding = ReturnType<Store["doctor"]>[number];
 export async function summaryFindings(storePath: string): Promise<Finding[]> {
   const { summaries } = readAgentChoice(storePath);
   if (summaries === undefined) return [];
-  const { usedToday } = await import("../session/aids/agent-summaries.ts");
+  const { installedAgents, usedToday } = await import("../session/aids/ask.ts");
   const { agent, callsPerDay, tokensPerDay } = summaries;
   const { callCount, tokenCount } = usedToday(agent);
   const used = `${formatNumber(callCount)} of ${formatNumber(callsPerDay)} calls and ${formatNumber(tokenCount)} of ${formatNumber(tokensPerDay)} tokens`;
+  if (!installedAgents().some((name) => name === agent)) {
+    const text = `${agent} shall write summaries, and is not on the path.`;
+    return [{ check: "summaries", level: "advice", text, fix: "Install it, or run `coppice setup --summaries off`" }];
+  }
   return [
     { check: "summaries", level: "ok", text: `${agent} writes summaries, and has used ${used} today.`, fix: null },
   ];

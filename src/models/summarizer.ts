@@ -12,6 +12,8 @@ export interface SourceText {
 }
 
 export interface SummarizeRequest {
+  /** The session of the messages. */
+  sessionId: string;
   /** Earlier summaries of messages that are not in `sources`, oldest first. */
   previous: readonly { title: string; text: string }[];
   /** The messages to summarize, in order. There is at least one, unless there is an earlier summary. */

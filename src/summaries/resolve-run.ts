@@ -137,7 +137,7 @@ export class ResolveRun {
    * @returns false if stand-ins are needed.
    */
   async work(task: SummaryTask): Promise<boolean> {
-    const { repositories, signal, summarizer, tokenCounter, budget } = this.options;
+    const { repositories, sessionId, signal, summarizer, tokenCounter, budget } = this.options;
     const handles = task.members.map(({ handle }) => handle);
     signal.throwIfAborted();
     if (this.#stoppedUntilMs !== undefined) return this.#defer(handles, "stopped", this.#stoppedUntilMs);
@@ -160,7 +160,8 @@ export class ResolveRun {
         claimed.costs = withUsage(claimed.costs, usage);
         spending.report(claimed.costs);
       };
-      const outcome = await summarize(plan, { summarizer, tokenCounter, signal, onUsage, onCall, onSend });
+      const options = { sessionId, summarizer, tokenCounter, signal, onUsage, onCall, onSend };
+      const outcome = await summarize(plan, options);
       signal.throwIfAborted();
       if (claimed.storeError !== undefined) throw claimed.storeError; // the summarizer did not fail
       if (!claimed.isLost) return await this.#finish(task, claimed, outcome);
@@ -173,10 +174,10 @@ export class ResolveRun {
 
   /** Makes a summary with the extractive summarizer. Nothing is recorded if it fails, or is not shorter than its sources. */
   async standIn(task: SummaryTask): Promise<void> {
-    const { repositories, signal, tokenCounter } = this.options;
+    const { repositories, sessionId, signal, tokenCounter } = this.options;
     const [{ handle, work }] = task.members as [SummaryMember];
     const plan = planReading(readingOf(task), tokenCounter);
-    const outcome = await summarize(plan, { summarizer: STAND_IN, tokenCounter, signal });
+    const outcome = await summarize(plan, { sessionId, summarizer: STAND_IN, tokenCounter, signal });
     signal.throwIfAborted();
     if (outcome.status !== "done") return;
     const row = { ...work, ...this.#making(STAND_IN, 1), ...outcome, standsIn: true };

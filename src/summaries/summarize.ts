@@ -13,6 +13,7 @@ export const CALL_TOKENS_MAX = 24_000;
 const TITLE_CHARS_MAX = 200;
 
 export interface SummarizeOptions {
+  sessionId: string;
   summarizer: Summarizer;
   tokenCounter: TokenCounter;
   signal: AbortSignal;
@@ -65,10 +66,10 @@ export function planReading(reading: Reading, tokenCounter: TokenCounter): Readi
 
 /** Calls the summarizer. It never rejects, because an error is an outcome. After an abort, the outcome means nothing. */
 export async function summarize(reading: ReadingPlan, options: SummarizeOptions): Promise<Outcome> {
-  const { summarizer, tokenCounter, signal, onUsage, onCall, onSend } = options;
+  const { sessionId, summarizer, tokenCounter, signal, onUsage, onCall, onSend } = options;
   const { tokensMax, sourceTokenCount } = reading;
   const countTokens = (text: string): number => tokenCounter.count(text);
-  const request = { tokensMax, countTokens, signal, ...(onUsage && { onUsage }), ...(onSend && { onSend }) };
+  const request = { sessionId, tokensMax, countTokens, signal, ...(onUsage && { onUsage }), ...(onSend && { onSend }) };
   let previous: readonly SummaryText[] = reading.previous.map(({ title, text }) => ({ title, text }));
   try {
     for (const { sources, tokenCount } of reading.calls) {

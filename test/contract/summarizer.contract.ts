@@ -23,6 +23,7 @@ export function sourcesOf(...messages: [role: Role, text: string, name?: string]
 /** A request with a wide budget and the default counter, unless told otherwise. */
 export function requestOf(sources: SourceText[], options: Partial<SummarizeRequest> = {}): SummarizeRequest {
   return {
+    sessionId: "session",
     previous: [],
     sources,
     tokensMax: 300,

@@ -48,6 +48,7 @@ export class ArmSummaries {
     let summary: SummaryText | undefined;
     for (const sources of portionsOf(messages)) {
       summary = await this.#summarizer.summarize({
+        sessionId: "experiment",
         previous: summary === undefined ? previous : [summary],
         sources,
         tokensMax,

@@ -1,8 +1,6 @@
 import { Option } from "commander";
 import { oneOf } from "../../core/options.ts";
-import { baseNameOf } from "../../core/project.ts";
 import type { AgentName, Ask, CitationCheck } from "../../session/aids/ask.ts";
-import type { Store } from "../../session/store.ts";
 import { askPerson } from "../agreement.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
@@ -11,7 +9,7 @@ import { repeatableOption, timeOption, wholeNumberOption } from "../options.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { formatCount, formatNumber, formatTime, oneLine } from "../screen/text.ts";
 import { wrapped } from "../screen/wrap.ts";
-import { readAgentChoice, writeAgentChoice } from "../stores/agent-choice.ts";
+import { readAgentChoice, whatStays, writeAgentChoice } from "../stores/agent-choice.ts";
 import { findProject } from "../stores/find-project.ts";
 import { findSession, SESSION_MEANING } from "../stores/find-session.ts";
 
@@ -76,7 +74,7 @@ export const askCommand: Command<AskFlags> = {
     const { with: named, project, session, since, until, tokensMax, wait = WAIT_S_DEFAULT, dryRun } = options;
     if (named !== undefined) oneOf("--with", named, AGENT_NAMES);
     const ask = await askOf(store, args.join(" "), {
-      ...(await whatStays(store)),
+      ...(await whatStays(() => store)),
       tokensMax,
       ...(project !== undefined && { project: findProject(store, project) }),
       ...(session !== undefined && { sessionIds: session.map((typed) => findSession(store, typed).id) }),
@@ -124,26 +122,6 @@ export const askCommand: Command<AskFlags> = {
     return { value, lines: sourceLines(sources, struckOut.length, terminal) };
   },
 };
-
-/** What must not be sent: secrets, and texts of excluded projects. They may have been stored before they were excluded. */
-async function whatStays(store: Store) {
-  const { ExclusionRules } = await import("../../imports/exclusions.ts");
-  const { Redactor } = await import("../../imports/redaction/redact.ts");
-  const redactor = new Redactor({ keepSecrets: false });
-  const excluded = store.exclude();
-  const rules = new ExclusionRules(excluded);
-  const names = new Set(excluded.paths.map(baseNameOf));
-  return {
-    redact: (text: string): string => redactor.redacted(text),
-    isLeftOut: ({ id, project }: { id: string; project: string | null }): boolean => {
-      const [row] = store.query("SELECT metadata ->> '$.cwd' AS cwd FROM sessions WHERE id = ?", [id]);
-      const cwd = String(row?.cwd ?? "");
-      const session = { source: "", externalId: id, ...(cwd !== "" && { folder: cwd }) };
-      // Nothing tells the folder of a project that is only a name.
-      return rules.hasSession(session, project === null ? [] : [project]) || names.has(project ?? "");
-    },
-  };
-}
 
 /** Returns the agent that was chosen before, or asks. @returns undefined if the person chooses none. */
 async function chosenAgent(before: string | undefined, terminal: Terminal, json: boolean): Promise<string | undefined> {

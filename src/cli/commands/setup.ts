@@ -115,14 +115,19 @@ async function setUpSummaries(
   { yes, callsPerDay, tokensPerDay }: SetupFlags,
   { storePath, terminal, json }: Pick<Call<SetupFlags>, "storePath" | "terminal" | "json">,
 ): Promise<Output> {
-  const { AGENT_NAMES, CALLED_AGENTS } = await import("../../session/aids/ask.ts");
-  const { CALLS_PER_DAY_DEFAULT, TOKENS_PER_DAY_DEFAULT } = await import("../../session/aids/agent-summaries.ts");
+  const { AGENT_NAMES, CALLED_AGENTS, CALLS_PER_DAY_DEFAULT, installedAgents, TOKENS_PER_DAY_DEFAULT } = await import(
+    "../../session/aids/ask.ts"
+  );
   const agent = oneOf("--summaries", named, [...AGENT_NAMES, "off"]);
   if (agent === "off") {
     writeAgentChoice(storePath, { summaries: undefined });
     return { value: { summaries: null }, lines: ["No agent writes summaries."] };
   }
-  const { title } = CALLED_AGENTS[agent as AgentName];
+  const { title, program } = CALLED_AGENTS[agent as AgentName];
+  if (!installedAgents().some((name) => name === agent)) {
+    const hint = `Install ${title}, log in, and run this again.`;
+    throw new Failure("AGENT_NOT_STARTED", `Its program ${program} is not on the path.`, { hint });
+  }
   const calls = callsPerDay ?? CALLS_PER_DAY_DEFAULT;
   const tokens = tokensPerDay ?? TOKENS_PER_DAY_DEFAULT;
   const limits = `at most ${formatCount(calls, "call")}, and until ${formatCount(tokens, "token")} are used, a day`;

@@ -84,8 +84,8 @@ export const watchCommand: Command<WatchFlags> = {
     for (const signal of SIGNALS) process.once(signal, stop);
     terminal.whenReaderGone(stop);
     try {
-      const summarizer = await chosenSummarizer(storePath);
-      const store = (await loadStores()).openToWrite(summarizer && { summarizer });
+      const summarizer = await chosenSummarizer(storePath, () => store);
+      const store: Store = (await loadStores()).openToWrite(summarizer && { summarizer });
       if (push) await remoteWithProjects(store);
       const hub = hubOf(store, push, { terminal, quiet, json });
       const totals: Totals = { fileCount: 0, sessionIds: new Set() };

@@ -1,5 +1,8 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
+import { StoreError } from "../../core/errors.ts";
+import type { AgentName } from "../../session/aids/ask.ts";
+import type { OpenOptions, Store } from "../../session/store.ts";
 
 /** Which agents of this machine Coppice may call for a store. It is kept in a file beside the store. */
 export interface AgentChoice {
@@ -19,26 +22,72 @@ export function readAgentChoice(storePath: string): AgentChoice {
   }
 }
 
-/** @throws if the file cannot be written. */
+/** @throws {StoreError} `FILE_NOT_USABLE`. */
 export function writeAgentChoice(storePath: string, change: AgentChoice): void {
   const path = fileOf(storePath);
   const written = `${path}.${process.pid}`;
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  writeFileSync(written, `${JSON.stringify({ ...readAgentChoice(storePath), ...change })}\n`, { mode: 0o600 });
-  renameSync(written, path);
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    writeFileSync(written, `${JSON.stringify({ ...readAgentChoice(storePath), ...change })}\n`, { mode: 0o600 });
+    renameSync(written, path);
+  } catch (error) {
+    throw new StoreError("FILE_NOT_USABLE", { path, reason: `it cannot be written: ${(error as Error).message}` });
+  }
 }
 
 function fileOf(storePath: string): string {
   return `${storePath}.agents.json`;
 }
 
-/** Returns the summarizer that was chosen for a store; undefined if there is none. @throws {StoreError} `OPTION_INVALID`. */
-export async function chosenSummarizer(storePath: string) {
-  const { summaries } = readAgentChoice(storePath);
-  if (summaries === undefined) return undefined;
-  const { agentSummarizer } = await import("../../session/aids/agent-summaries.ts");
+/** What must not be sent: secrets, and texts of excluded projects. They may have been stored before they were excluded. */
+export async function whatStays(store: () => Store) {
+  const { baseNameOf } = await import("../../core/project.ts");
+  const { ExclusionRules } = await import("../../imports/exclusions.ts");
   const { Redactor } = await import("../../imports/redaction/redact.ts");
   const redactor = new Redactor({ keepSecrets: false });
-  const options = { ...summaries, redact: (text: string): string => redactor.redacted(text) };
-  return agentSummarizer(options as Parameters<typeof agentSummarizer>[0]);
+  return {
+    redact: (text: string): string => redactor.redacted(text),
+    isLeftOut: (sessionId: string): boolean => {
+      const excluded = store().exclude();
+      const [row] = store().query("SELECT project, json(metadata) AS metadata FROM sessions WHERE id = ?", [sessionId]);
+      const project = row?.project == null ? [] : [String(row.project)];
+      const session = { source: "", externalId: sessionId, metadata: JSON.parse(String(row?.metadata ?? "{}")) };
+      // Nothing tells the folder of a project that is only a name.
+      const isNamed = excluded.paths.some((path) => project.includes(baseNameOf(path)));
+      return isNamed || new ExclusionRules(excluded).hasSession(session, project);
+    },
+  };
+}
+
+/**
+ * Returns the summarizer that was chosen for a store; undefined if there is none. Before each call it looks again at what is excluded
+ * and chosen, because a watch runs for days.
+ *
+ * @param store  Returns the store, once it is open.
+ * @throws {StoreError} `OPTION_INVALID`.
+ */
+export async function chosenSummarizer(storePath: string, store: () => Store): Promise<OpenOptions["summarizer"]> {
+  const { summaries } = readAgentChoice(storePath);
+  if (summaries === undefined) return undefined;
+  const { agentSummarizer } = await import("../../session/aids/ask.ts");
+  const { redact, isLeftOut } = await whatStays(store);
+  const { agent, ...limits } = summaries;
+  const model = agent as AgentName;
+  const summarizer = agentSummarizer({ agent: model, ...limits, redact });
+  return {
+    ...summarizer,
+    summarize: ({ onSend, ...request }) => {
+      const check = (): void => {
+        if (JSON.stringify(readAgentChoice(storePath).summaries) !== JSON.stringify(summaries)) {
+          const reason = "setup has changed what may be sent since the watch was started";
+          throw new StoreError("MODEL_REFUSED", { model, reason, concerns: "account" });
+        }
+        if (isLeftOut(request.sessionId)) {
+          throw new StoreError("MODEL_REFUSED", { model, reason: "the project of the session is excluded" });
+        }
+        onSend?.();
+      };
+      return summarizer.summarize({ ...request, onSend: check });
+    },
+  };
 }

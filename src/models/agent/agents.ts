@@ -74,6 +74,8 @@ const claude: CalledAgent = {
 
 const CODEX_OFF = ["hooks", "shell_tool", "unified_exec", "apps", "plugins", "multi_agent", "skill_search"];
 const CODEX_SETTINGS = [
+  // Otherwise the program that tells the person of an answer gets the prompt as an argument.
+  "notify=[]",
   "project_doc_max_bytes=0",
   'web_search="disabled"',
   "skills.include_instructions=false",
@@ -100,7 +102,7 @@ const codex: CalledAgent = {
     ];
   },
   read({ type, item, usage, error, message }) {
-    if (type === "item.completed" && item?.type === "agent_message") return { text: `${item.text}\n` };
+    if (type === "item.completed" && item?.type === "agent_message") return { text: item.text && `${item.text}\n` };
     if (type === "turn.completed") return { inputTokens: usage?.input_tokens, outputTokens: usage?.output_tokens };
     if (type === "turn.failed") return { failure: String(error?.message) };
     // It also reports so that it tries again.
@@ -112,11 +114,27 @@ const codex: CalledAgent = {
 function codexServers(): string[] {
   try {
     const config = readFileSync(join(process.env.CODEX_HOME || join(homedir(), ".codex"), "config.toml"), "utf8");
-    const names = [...config.matchAll(/^\s*\[\s*mcp_servers\s*\.\s*([\w-]+)\s*[.\]]/gm)].map(([, name]) => name!);
-    return [...new Set(names)];
+    return serversIn(config);
   } catch {
     return []; // there are no settings
   }
+}
+
+/** Finds tables, dotted keys, keys of the table of servers and of its value. A name of other characters is no server for Codex. */
+function serversIn(config: string): string[] {
+  const names: string[] = [];
+  let isInServers = false;
+  for (const line of config.split("\n")) {
+    const isTable = /^\s*\[/.test(line);
+    const [, , , dotted] = /^\s*\[?\s*(["']?)mcp_servers\1\s*\.\s*(["']?)([\w-]+)\2\s*[.\]=]/.exec(line) ?? [];
+    const [, , key] = (isInServers && !isTable && /^\s*(["']?)([\w-]+)\1\s*[.=]/.exec(line)) || [];
+    let [, , value = ""] = /^\s*(["']?)mcp_servers\1\s*=\s*\{(.*)/.exec(line) ?? [];
+    for (let before = ""; before !== value; ) [before, value] = [value, value.replace(/\{[^{}]*\}/g, "")];
+    const keys = [...value.matchAll(/(["']?)([\w-]+)\1\s*=/g)].map(([, , name]) => name);
+    names.push(...[dotted, key, ...keys].filter((name) => name !== undefined));
+    if (isTable) isInServers = /^\s*\[\s*(["']?)mcp_servers\1\s*\]/.test(line);
+  }
+  return [...new Set(names)];
 }
 
 const gemini: CalledAgent = {
@@ -159,7 +177,7 @@ const opencode: CalledAgent = {
     OPENCODE_DISABLE_CLAUDE_CODE: "1",
   }),
   read({ type, part, error }) {
-    if (type === "text") return { text: `${part?.text}\n` };
+    if (type === "text") return { text: part?.text && `${part.text}\n` };
     if (type === "error") return { failure: String(error?.data?.message ?? error?.name) };
     if (type !== "step_finish") return {};
     const { input = 0, output, cache } = part?.tokens ?? {};

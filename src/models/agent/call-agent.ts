@@ -13,6 +13,7 @@ import {
   type AgentCall,
   type AgentEvent,
   type AgentName,
+  type AgentNews,
   CALLED_AGENTS,
   type CalledAgent,
 } from "./agents.ts";
@@ -69,7 +70,10 @@ export async function callAgent(name: AgentName, request: AgentRequest): Promise
     killTimer = setTimeout(() => endGroup(child, "SIGKILL"), GRACE_MS);
   };
   const unavailable = (reason: string): StoreError => new StoreError("MODEL_UNAVAILABLE", { model: name, reason });
-  const abort = (): void => stop(signal.reason);
+  const abort = (): void => {
+    stop(signal.reason);
+    endGroup(child, "SIGKILL"); // a second Ctrl-C ends this process at once
+  };
   signal.addEventListener("abort", abort);
   const timer = setTimeout(() => stop(unavailable(`it had not ended after ${timeoutMs / 1_000} s`)), timeoutMs);
   const killNow = (): void => endGroup(child, "SIGKILL");
@@ -83,7 +87,9 @@ export async function callAgent(name: AgentName, request: AgentRequest): Promise
   child.stdin.on("error", () => {}); // an agent that reads no further says why, or answers
   child.stdin.end(agent.isWithoutSystem ? `${system}\n\n${prompt}` : prompt);
   try {
-    const code = await ended(child);
+    const code = await ended(child).catch((error: NodeJS.ErrnoException) => {
+      throw stopReason === undefined ? notStarted(name, error) : stopReason.error;
+    });
     if (stopReason !== undefined) throw stopReason.error;
     output.end();
     const { answer, failure, notes, inputTokens, outputTokens } = output;
@@ -94,21 +100,20 @@ export async function callAgent(name: AgentName, request: AgentRequest): Promise
       });
     }
     if (code === 0 && failure === "" && answer.trim() !== "") return answer;
-    throw agentFailure(name, { said: failure || notes || answer, isTold: failure !== "", code });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === undefined || StoreError.is(error) || error === signal.reason)
-      throw error;
-    const reason =
-      (error as NodeJS.ErrnoException).code === "ENOENT"
-        ? `its program ${agent.program} is not on the path`
-        : `its program ${agent.program} cannot be started: ${(error as Error).message}`;
-    throw new StoreError("MODEL_REFUSED", { model: name, reason, concerns: "account" }, { cause: error });
+    throw agentFailure(name, { said: failure || notes, isTold: failure !== "", code });
   } finally {
     clearTimeout(timer);
     clearTimeout(killTimer);
     signal.removeEventListener("abort", abort);
     process.off("exit", killNow);
   }
+}
+
+function notStarted(model: AgentName, error: NodeJS.ErrnoException): StoreError {
+  const { program } = CALLED_AGENTS[model];
+  const why = error.code === "ENOENT" ? "is not on the path" : `cannot be started: ${error.message}`;
+  const reason = `its program ${program} ${why}`;
+  return new StoreError("MODEL_REFUSED", { model, reason, concerns: "account" }, { cause: error });
 }
 
 /** Writes the files of a call into the folder. Calls at the same time write the same, each in one step. */
@@ -228,11 +233,17 @@ class AgentOutput {
     } catch {
       // It is kept below.
     }
-    if (typeof event !== "object" || event === null) {
+    let news: AgentNews | undefined;
+    try {
+      if (typeof event === "object" && event !== null) news = this.#agent.read(event);
+    } catch {
+      // Its fields have other types than those that are known.
+    }
+    if (news === undefined) {
       this.#keep(`${line}\n`);
       return;
     }
-    const { text, whole, failure, inputTokens, outputTokens } = this.#agent.read(event);
+    const { text, whole, failure, inputTokens, outputTokens } = news;
     const piece = typeof text === "string" ? text : this.answer === "" && typeof whole === "string" ? whole : "";
     this.answer += piece;
     if (piece !== "") this.#onText(piece);

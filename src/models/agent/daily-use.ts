@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { ownCallsFolder } from "../../core/data-folder.ts";
+import { StoreError } from "../../core/errors.ts";
 
 /** What summaries by an agent have used today. */
 export interface DailyUse {
@@ -19,15 +20,19 @@ export function usedToday(agent: string, now = new Date()): DailyUse {
   }
 }
 
-/** Adds to what an agent has used. @throws if the file cannot be written. */
+/** Adds to what an agent has used. @throws {StoreError} `FILE_NOT_USABLE`. */
 export function addUse(agent: string, { callCount, tokenCount }: DailyUse, now = new Date()): void {
   const before = usedToday(agent, now);
   const after = { callCount: before.callCount + callCount, tokenCount: before.tokenCount + tokenCount };
   const path = fileOf(agent);
   const written = `${path}.${process.pid}`;
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  writeFileSync(written, `${JSON.stringify({ day: dayOf(now), ...after })}\n`, { mode: 0o600 });
-  renameSync(written, path);
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    writeFileSync(written, `${JSON.stringify({ day: dayOf(now), ...after })}\n`, { mode: 0o600 });
+    renameSync(written, path);
+  } catch (error) {
+    throw new StoreError("FILE_NOT_USABLE", { path, reason: `it cannot be written: ${(error as Error).message}` });
+  }
 }
 
 /** Returns the milliseconds until the next day. */

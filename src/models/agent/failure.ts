@@ -9,7 +9,7 @@ const AT_LIMIT =
   /(?:usage|rate|session|weekly|daily|request|spend\w*)[ -]?limit|hit your (?:\w+ )?limit|limit (?:reached|exceeded)|quota|too many requests|\b429\b|\b529\b|RESOURCE_EXHAUSTED|overloaded/i;
 /** How an agent says that nobody is logged in. */
 const LOGGED_OUT =
-  /not (?:logged|signed) in|log ?in\b|sign ?in\b|unauthori[sz]ed|unauthenticated|authenticat|\b40[13]\b|api[ _-]?key|credentials?|auth method|no provider/i;
+  /not (?:logged|signed) in|log ?in\b|sign ?in\b|unauthori[sz]ed|unauthenticated|authenticat|\b40[13]\b|api[ _-]?key|(?:no|invalid|missing|expired|find|without)(?: \w+)? credentials?|auth method|no provider/i;
 
 /** When the limit ends, as Unix seconds behind the message. */
 const ENDS_AT = /\|(\d{10})\b/;

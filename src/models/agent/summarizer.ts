@@ -61,7 +61,11 @@ export function agentSummarizer(options: AgentSummarizerOptions): Summarizer {
         signal,
         timeoutMs,
         onUsage: (usage) => {
-          addUse(model, { callCount: 0, tokenCount: usage.inputTokens + usage.outputTokens });
+          try {
+            addUse(model, { callCount: 0, tokenCount: usage.inputTokens + usage.outputTokens });
+          } catch {
+            // The answer is paid for. The next call counts itself first, and is not made if that fails.
+          }
           onUsage?.(usage);
         },
       });

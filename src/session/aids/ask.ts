@@ -17,6 +17,8 @@ import { timeAsked } from "./time-asked.ts";
 
 export { AGENT_MS_MAX, AGENT_NAMES, type AgentName, CALLED_AGENTS } from "../../models/agent/agents.ts";
 export { callAgent, installedAgents } from "../../models/agent/call-agent.ts";
+export { usedToday } from "../../models/agent/daily-use.ts";
+export { agentSummarizer, CALLS_PER_DAY_DEFAULT, TOKENS_PER_DAY_DEFAULT } from "../../models/agent/summarizer.ts";
 
 export const ASK_TOKENS_DEFAULT = 8_000;
 
@@ -43,7 +45,7 @@ export interface AskOptions extends Pick<RecallOptions, "project" | "sessionIds"
   /** Takes out what must not leave the machine. */
   redact: Redact;
   /** Returns true for a session whose texts must not be sent. */
-  isLeftOut: (session: SessionOverview) => boolean;
+  isLeftOut: (sessionId: string) => boolean;
   signal?: AbortSignal;
 }
 
@@ -80,7 +82,9 @@ export async function askOf(store: Store, question: string, options: AskOptions)
   const { redact, tokensMax = ASK_TOKENS_DEFAULT } = options;
   const asked = promptText(question, redact);
   const reader = new EvidenceReader(store, options);
-  const time = timeAsked(asked, Date.now());
+  const { sessionIds, sinceMs, untilMs } = options;
+  // What recap tells cannot be narrowed to sessions.
+  const time = (sessionIds ?? sinceMs ?? untilMs) === undefined ? timeAsked(asked, Date.now()) : undefined;
   const note = time === undefined ? await reader.takeHits(asked, tokensMax) : reader.takeWork(time, tokensMax);
   const { sessions } = reader;
   const evidence = reader.evidence;
@@ -196,7 +200,7 @@ class EvidenceReader {
     if (known !== undefined) return known;
     const session = this.#store.resume(id);
     const info = session.info();
-    const read = { session, info, isLeftOut: this.#options.isLeftOut(info) };
+    const read = { session, info, isLeftOut: this.#options.isLeftOut(id) };
     this.#sessions.set(id, read);
     return read;
   }
@@ -215,9 +219,9 @@ function aroundSnippet(text: string, snippet: string): string {
 /** Stands for citations of messages that were not sent. */
 export const STRUCK_OUT = "[unverified]";
 
-const CITATION = /\[\s*(?:message:\d{1,15}\s*(?:[,;]|and)?\s*)+\]|\bmessage:\d{1,15}\b/g;
-/** A model may leave out the word. Elsewhere in a line, numbers in brackets may be code. */
-const BARE_AT_END = /(?<=\s)\[(\d{1,15}(?:,\s*\d{1,15})*)\](?=\.?\s*$)/;
+/** Ids in brackets, or one with its word. Each space and digit has one place to match, so that no line takes long. */
+const CITATION =
+  /\[\s*(?:message:\s*)?\d+(?!\d)(?:\s*(?:(?:[,;–-]|and|to)\s*)?(?:message:\s*)?\d+(?!\d))*\s*(?:[,;]\s*)?\]|\bmessage:\s?\d+/gi;
 const ENTITY: Readonly<Record<string, string>> = {
   "&lt;": "<",
   "&gt;": ">",
@@ -233,17 +237,26 @@ export class CitationCheck {
   /** The ids of citations that were struck out. */
   readonly struckOut = new Set<number>();
   readonly #known: ReadonlySet<number>;
+  /** How many digits their ids have. */
+  readonly #lengths: ReadonlySet<number>;
 
   constructor(evidence: readonly AskEvidence[]) {
     this.#known = new Set(evidence.map(({ messageId }) => messageId));
+    this.#lengths = new Set([...this.#known].map((id) => String(id).length));
   }
 
   /** Returns a line with only true citations. Where none is left, `[unverified]` stands. */
   line(written: string): string {
     const plain = written.replace(/&(?:lt|gt|amp|quot|#64);/g, (entity) => ENTITY[entity]!);
-    const named = plain.replace(BARE_AT_END, (_, ids: string) => `[${ids.replace(/\d+/g, "message:$&")}]`);
-    return named.replace(CITATION, (citation) => {
+    let endsAt = plain.length;
+    while (endsAt > 0 && /[\s\d.,;[\]–-]/.test(plain[endsAt - 1]!)) endsAt -= 1;
+    return plain.replace(CITATION, (citation, at: number) => {
       const ids = [...citation.matchAll(/\d+/g)].map(([digits]) => Number(digits));
+      // A model may leave out the word. Elsewhere in a line, numbers in brackets may be code.
+      const isLast = at >= endsAt && (endsAt === 0 || plain[endsAt] !== "[");
+      const isApart = at === 0 || /\s/.test(plain[at - 1]!);
+      const isLikeKnown = isApart && ids.some((id) => this.#lengths.has(String(id).length));
+      if (!/message/i.test(citation) && !isLast && !isLikeKnown) return citation;
       const sent = ids.filter((id) => this.#known.has(id));
       for (const id of ids) (this.#known.has(id) ? this.cited : this.struckOut).add(id);
       if (sent.length === 0) return STRUCK_OUT;
