@@ -43,6 +43,8 @@ export interface SessionRow {
   head: string;
   length: number;
   messageCount: number;
+  /** When its last message was appended; null if it has none. */
+  lastAtMs: number | null;
   pushedBy: string;
 }
 
@@ -50,7 +52,7 @@ export interface SessionRow {
 export const HEAD_DIGEST = "left(encode(sha256(head), 'hex'), 32)";
 
 export const SESSION_COLUMNS = `session_no AS "sessionNo", origin, session_id AS name, holder, began_by AS "beganBy", project, ${HEAD_DIGEST} AS head, length,
-  message_count AS "messageCount", pushed_by AS "pushedBy"`;
+  message_count AS "messageCount", last_at_ms AS "lastAtMs", pushed_by AS "pushedBy"`;
 
 /**
  * Yields the events of a session's log from a place on, as many as a push has sent at once. `length` counts all until then.

@@ -221,6 +221,7 @@ export class Puller {
   /** Makes a copy, or brings it up to date. @returns its id; undefined if another process has taken it, or deleted it. */
   async #bring(row: SessionRow, onMessages: (count: number) => void): Promise<string | undefined> {
     const { sessionNo } = row;
+    this.#assertNoLess(row);
     const { head, digest } = await this.#headOf(row);
     const id = this.#store.copies.putHead(head, {
       ...{
@@ -240,6 +241,25 @@ export class Puller {
       isDone = await this.#bringFrom(id, row, noted.length ?? 0, onMessages);
     }
     return id;
+  }
+
+  /**
+   * A copy of another hub is made again, and this may be the last one that is whole. Times tell, because lengths of logs do not: a
+   * session that was rewound, or that lost messages, is shorter on a hub that got it later.
+   *
+   * @throws {StoreError} `HUB_REFUSED` if the hub lacks messages at its end.
+   */
+  #assertNoLess(row: SessionRow): void {
+    const { database, messages } = this.#repositories;
+    database.read(() => {
+      const id = idHere(this.#repositories, row);
+      if (id === undefined || !this.#isCopy(id) || this.#notes(id).length !== undefined) return;
+      const { lastId } = endOf(this.#repositories, id);
+      if ((messages.byId(lastId)?.createdAtMs ?? 0) <= (row.lastAtMs ?? 0)) return;
+      const reason = `its session "${id}" ends earlier than the copy here, which came from another hub`;
+      const solution = `The copy stays until the store that has the session pushes it. To go on beside it: \`coppice fork ${id}\`.`;
+      throw new StoreError("HUB_REFUSED", { hub: this.#hub.name, reason, solution });
+    });
   }
 
   /** Adds to a copy what follows on a place of the log. @returns false if another process has added to it, too. */

@@ -73,6 +73,24 @@ test("a hub that has gone back is refused, and nothing is lost; as another hub i
   await expectWhole(older, home, away);
 });
 
+test("an older hub takes nothing from the whole copies of a session before its own store has pushed it", async () => {
+  const { home, away, older, owner } = await afterBackup(snapshotOf);
+  await run(asRole(older, owner), "UPDATE coppice_test.hub SET id = gen_random_uuid()");
+  const hub = await openedHub(older);
+  const refused = [{ sessionId: "one", reason: expect.stringContaining("ends earlier than the copy here") }];
+  for (let count = 0; count < 2; count += 1) {
+    expect(await hub.sync(away)).toMatchObject({ refused });
+    expect(saidIn(away, "one")).toEqual(saidIn(home, "one"));
+  }
+  await expect(hub.pull(away, "one", { take: true })).rejects.toMatchObject({
+    hint: expect.stringContaining("fork one"),
+  });
+  home.resume("one").append(talkOf(2, "more"));
+  await hub.push(home, WEB);
+  expect(await hub.sync(away)).toMatchObject({ refused: [] });
+  expect(saidIn(away, "one")).toEqual(saidIn(home, "one"));
+});
+
 test("a restored dump is another hub: its numbers are not taken for those of the former one", async () => {
   const restored = async (url: string): Promise<string> => {
     const program = (name: string): string => join(findPostgres(), name);
