@@ -194,7 +194,7 @@ class OpenedHub implements Hub {
         const decision = isDecided ? options.forgotten : undefined;
         // Another process may have sent it since.
         const isMissing = missing.has(id) && (await pusher.missing([id])).length > 0;
-        if (isMissing || (forgotten !== undefined && decision !== undefined)) {
+        if (isMissing || forgotten === "asked" || (forgotten !== undefined && decision !== undefined)) {
           pushed = await this.#lost(store, pusher, id, name, decision, report);
         } else if (forgotten === undefined && pusher.hasUnsent(id, name)) {
           pushed = await pusher.push(id, name);
