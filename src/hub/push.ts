@@ -171,26 +171,28 @@ export class Pusher {
     return { forgottenCount, refusedCount: left.size };
   }
 
-  /** Returns those of the sessions that the hub has no longer. */
-  async missing(sessionIds: readonly string[]): Promise<string[]> {
+  /** Returns those of the sessions that the hub has no longer, and errors about those of which it has less than it had. */
+  async missing(sessionIds: readonly string[]): Promise<{ missing: string[]; shorter: Map<string, StoreError> }> {
     const noted = sessionIds.flatMap((id) => {
       const { sessionNo, forgotten, isStale, length } = this.#notes(id);
       return sessionNo === undefined || forgotten === "kept" ? [] : [{ id, sessionNo, isStale, length }];
     });
-    if (noted.length === 0) return [];
+    const missing: string[] = [];
+    const shorter = new Map<string, StoreError>();
+    if (noted.length === 0) return { missing, shorter };
     const numbers = noted.map(({ sessionNo }) => sessionNo);
     const there = await this.#hub.transaction(
       (client) => lengthsThere(client, this.#hub.schema, numbers),
       this.#signal,
     );
-    const missing: string[] = [];
     for (const { id, sessionNo, isStale, length } of noted) {
-      if (there.has(sessionNo)) assertForward(this.#hub, id, there.get(sessionNo), length);
+      const error = goneBack(this.#hub, id, there.get(sessionNo), length);
+      if (error !== undefined) shorter.set(id, error);
       // A push that was cut off after it had begun a session anew has not noted the new number.
       const isThere = there.has(sessionNo) || (isStale && (await this.rowOf(id)) !== undefined);
       if (!isThere) missing.push(id);
     }
-    return missing;
+    return { missing, shorter };
   }
 
   #notes(sessionId: string): HubNotes {
@@ -444,10 +446,15 @@ export async function lengthsThere(
   return new Map(rows.map(({ sessionNo, length }) => [sessionNo, length]));
 }
 
-/** A log only grows. @throws {StoreError} `HUB_CHANGED` if it is shorter than this store has noted. */
-export function assertForward({ name, schema }: HubConnection, sessionId: string, found = 0, noted = 0): void {
-  if (found >= noted) return;
-  throw new StoreError("HUB_CHANGED", { hub: name, reason: "gone back", schema, sessionId, found, noted });
+/** A log only grows. Returns an error if the hub has one, and it is shorter than this store has noted. */
+export function goneBack(
+  { name, schema }: HubConnection,
+  sessionId: string,
+  found: number | undefined,
+  noted = 0,
+): StoreError | undefined {
+  if (found === undefined || found >= noted) return undefined;
+  return new StoreError("HUB_CHANGED", { hub: name, reason: "gone back", schema, sessionId, found, noted });
 }
 
 /** Postgres stores no U+0000 in texts. What a session is called is in its head, unchanged. */

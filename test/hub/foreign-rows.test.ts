@@ -62,6 +62,24 @@ test("a head that is no head is named, and a row of the log that is missing, too
   expect(refused.map(({ sessionId }) => sessionId).sort()).toEqual(["bad", "gap"]);
 });
 
+test("a row that became shorter keeps no other session from being pushed or synced, and nothing counts as forgotten", async () => {
+  const { url, hub, home, away } = await hubWithStores();
+  for (const id of ["bad", "good", "gone"]) home.session(id, { project: "web" }).append(talkOf(3, id));
+  await hub.push(home, { projects: ["web"] });
+  follow(away, "web");
+  await hub.sync(away);
+  await run(url, "UPDATE coppice_test.sessions SET length = 0 WHERE session_id = 'bad'");
+  await run(url, "DELETE FROM coppice_test.sessions WHERE session_id = 'gone'");
+  for (const id of ["bad", "good"]) home.resume(id).append(talkOf(2, "more"));
+  const pushed = hub.push(home, { projects: ["web"], sessions: ["bad", "good", "gone"], forgotten: "forget" });
+  await expect(pushed).rejects.toMatchObject({ code: "HUB_CHANGED", message: expect.stringContaining('"bad"') });
+  expect(home.resume("gone").messages()).toHaveLength(3);
+  expect(await hub.sync(away)).toMatchObject({ messageCount: 2, forgotten: [], refused: [{ sessionId: "bad" }] });
+  await run(url, "UPDATE coppice_test.sessions SET length = 3 WHERE session_id = 'bad'");
+  expect(await hub.push(home, { projects: ["web"] })).toMatchObject({ messageCount: 2, kept: ["gone"] });
+  expect(await hub.sync(away)).toMatchObject({ messageCount: 2, forgotten: ["gone"], refused: [] });
+});
+
 test("nobody adds to a session in another's name", async () => {
   const { url, hub, home, away } = await hubWithStores();
   home.session("one", { project: "web" }).append(talkOf(3));
