@@ -267,7 +267,8 @@ export class Pusher {
       const size = Buffer.byteLength(JSON.stringify(sent ?? null));
       if (size <= HUB_BODY_BYTES_MAX) continue;
       const reason = `session "${sessionId}" has ${size} bytes of ${what}, and a hub takes ${HUB_BODY_BYTES_MAX} at once`;
-      throw this.#refused(reason);
+      const solution = `It stays here, and the other sessions are pushed. To push the session, forget what is too large: \`coppice forget ${sessionId}\`.`;
+      throw this.#refused(reason, solution);
     }
     const isTaken = await this.#hub.transaction(async (client, { hasWords }) => {
       const { schema } = this.#hub;
@@ -313,14 +314,18 @@ export class Pusher {
     const isNoted = row.sessionNo === sessionNo;
     if (!isStale && sessionNo !== undefined && !isNoted) return "gone";
     const isTaken = row.holder !== this.#storeId;
+    const path = await this.pathOnHub(row);
+    const same = commonPlace(this.#repositories, sessionId, row, path);
+    if (isStale && sessionNo === undefined && !path.all.some(same.isForgotten)) {
+      this.note(sessionId, { isStale: undefined }); // this hub never had what was forgotten
+      return 0;
+    }
     if (isStale && isTaken) {
       throw this.#refused(
         `another store has gone on with session "${sessionId}", of which messages were forgotten here: ` +
           `take it back with coppice hub pull ${sessionId} --take, and push again`,
       );
     }
-    const path = await this.pathOnHub(row);
-    const same = commonPlace(this.#repositories, sessionId, row, path);
     const hasMoreHere = same.hasMore;
     if (isTaken) return hasMoreHere ? "moved" : "unchanged";
     const hasMoreThere = path.messages.slice(same.count).some((one) => !same.isForgotten(one));
@@ -342,8 +347,8 @@ export class Pusher {
     return sent === "refused" ? 0 : sent.messageCount;
   }
 
-  #refused(reason: string): StoreError {
-    return new StoreError("HUB_REFUSED", { hub: this.#hub.name, reason });
+  #refused(reason: string, solution?: string): StoreError {
+    return new StoreError("HUB_REFUSED", { hub: this.#hub.name, reason, ...(solution !== undefined && { solution }) });
   }
 
   /** Reads the row that a session has on the hub. */

@@ -138,11 +138,24 @@ test("a message that is too large for others to read is named, and the others go
     .session("big", { project: "web" })
     .append([...talkOf(2), { role: "user", content: "\u0001".repeat(12_000_000) }]);
   home.session("good", { project: "web" }).append(talkOf(3));
-  const refused = { code: "HUB_REFUSED", message: expect.stringMatching(/"big" has 72\d+ bytes of next message/) };
-  await expect(hub.push(home, { projects: ["web"] })).rejects.toMatchObject(refused);
+  const small = home.session("entries", { project: "web" });
+  for (const value of ["a", "b", "\u0001".repeat(12_000_000), "c"]) small.entries.append([{ value }]);
+  await expect(hub.push(home, { projects: ["web"] })).rejects.toMatchObject({ code: "HUB_REFUSED" });
+  for (const id of ["big", "entries"]) {
+    const message = expect.stringMatching(new RegExp(`"${id}" has 72\\d+ bytes of next`));
+    const hint = expect.stringContaining(`coppice forget ${id}`);
+    await expect(hub.push(home, { sessions: [id] })).rejects.toMatchObject({ message, hint });
+  }
   follow(away, "web");
   await hub.sync(away);
   expect(["big", "good"].map((id) => away.resume(id).messages().length)).toEqual([2, 3]);
+  await hub.pull(away, "entries");
+  expect(
+    away
+      .resume("entries")
+      .entries.list()
+      .map(({ value }) => value),
+  ).toEqual(["a", "b"]);
 });
 
 test("settings that this version does not know are left out, and those that it knows are kept", async () => {
