@@ -55,7 +55,8 @@ export interface ErrorDetails {
   REDACT_FAILED: { reason: string };
   /** `hub` is the server and its database, without user and password. */
   HUB_UNREACHABLE: { hub: string; reason: string };
-  HUB_REFUSED: { hub: string; reason: string };
+  /** `solution`: what to do, if it is not about rights. */
+  HUB_REFUSED: { hub: string; reason: string; solution?: string };
   /** Nothing was sent. `found` is what is wrong with the certificate, or how the hub asks for the password. */
   HUB_UNSAFE: { hub: string } & (
     | { reason: "no TLS" | "other name" }
@@ -258,9 +259,9 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
     message: `The hub ${hub} does not answer: ${reason}.`,
     hint: "The store works without it. What was acknowledged is there; push again later.",
   }),
-  HUB_REFUSED: ({ hub, reason }) => ({
+  HUB_REFUSED: ({ hub, reason, solution }) => ({
     message: `The hub ${hub} refused: ${reason}.`,
-    hint: "Check the user, the password and the team: `coppice hub grant <role> --team T` gives rights.",
+    hint: solution ?? "Check the user, the password and the team: `coppice hub grant <role> --team T` gives rights.",
   }),
   HUB_CHANGED: (details) => {
     const { hub } = details;

@@ -84,8 +84,8 @@ export class HubConnection {
 
   /** Finds out which hub this is. Transactions are then refused if another one answers. @throws {StoreError} as `transaction` does. */
   async enter(signal: AbortSignal | undefined): Promise<string> {
-    this.#entered = undefined;
-    this.#entered = await this.transaction(async (_, { id }) => id, signal);
+    // What is known stays until then: another push or sync may be under way.
+    this.#entered = await this.#retried(async (_, found) => checkVersion(this.name, found).id, signal);
     return this.#entered;
   }
 
@@ -129,14 +129,21 @@ export class HubConnection {
    *
    * @throws {StoreError} `HUB_UNREACHABLE`, `HUB_REFUSED`, `HUB_NOT_READY`, `FORMAT_UNSUPPORTED`, and what `work` throws.
    */
-  async transaction<T>(work: (client: PoolClient, found: HubVersion) => Promise<T>, signal?: AbortSignal): Promise<T> {
+  transaction<T>(work: (client: PoolClient, found: HubVersion) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return this.#retried((client, found) => work(client, this.#checked(found)), signal);
+  }
+
+  async #retried<T>(
+    work: (client: PoolClient, found: HubVersion | undefined) => Promise<T>,
+    signal: AbortSignal | undefined,
+  ): Promise<T> {
     let failingFromMs: number | undefined;
     for (let failureCount = 1; ; failureCount += 1) {
       signal?.throwIfAborted();
       try {
         this.#schema ??= await this.#once("", (client) => this.#schemaOf(client));
         return await this.#once(`; ${VERSION_OF(this.#schema)}`, (client, [found]) =>
-          work(client, this.#checked(found as HubVersion | undefined)),
+          work(client, found as HubVersion | undefined),
         );
       } catch (error) {
         failingFromMs ??= performance.now();

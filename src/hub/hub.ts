@@ -181,8 +181,11 @@ class OpenedHub implements Hub {
       ...{ gone: [], kept: [], moved: [], forked: [], behind: [], diverged: [] },
     };
     const chosen = sessionsToPush(store, sessions, projects);
-    const missing = new Set(await pusher.missing(chosen.map(({ id }) => id)));
-    let refused: unknown;
+    const lost = await pusher.missing(chosen.map(({ id }) => id));
+    const missing = new Set(lost.missing);
+    // If the hub has less of a session than it had, what it lacks may not be forgotten.
+    const isBack = lost.shorter.size > 0;
+    let [refused]: Iterable<unknown> = lost.shorter.values();
     let doneCount = 0;
     for (const { id, project } of chosen) {
       const name = project === null ? "" : hubNameOf(repositories, project);
@@ -193,11 +196,14 @@ class OpenedHub implements Hub {
         const isDecided = sessions !== undefined || forgotten === "asked";
         const decision = isDecided ? options.forgotten : undefined;
         // Another process may have sent it since.
-        const isMissing = missing.has(id) && (await pusher.missing([id])).length > 0;
-        if (isMissing || (forgotten !== undefined && decision !== undefined)) {
+        const isMissing = missing.has(id) && (await pusher.missing([id])).missing.length > 0;
+        if (lost.shorter.has(id) || (isBack && isMissing)) {
+          // It is neither sent nor forgotten.
+        } else if (isMissing || forgotten === "asked" || (forgotten !== undefined && decision !== undefined)) {
           pushed = await this.#lost(store, pusher, id, name, decision, report);
         } else if (forgotten === undefined && pusher.hasUnsent(id, name)) {
           pushed = await pusher.push(id, name);
+          if (pushed.outcome === "gone" && isBack) pushed = { ...pushed, outcome: "unchanged" };
           if (pushed.outcome === "gone") pushed = await this.#lost(store, pusher, id, name, decision, report);
         }
         if (options.fork && (pushed.outcome === "moved" || pushed.outcome === "diverged")) {

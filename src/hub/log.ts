@@ -124,6 +124,8 @@ export interface HubMessage {
 /** The path of a session on the hub: its messages after all rewinds. */
 export class HubPath {
   readonly messages: HubMessage[] = [];
+  /** The messages of the whole log, also those that were rewound. */
+  readonly all: HubMessage[] = [];
   /** The entries of the path, and how many messages came before each. */
   entries: { event: SessionEvent; after: number; at: number }[] = [];
   #length = 0;
@@ -134,7 +136,9 @@ export class HubPath {
       this.#length += 1;
       if ("message" in event) {
         const digest = digestOf(event.message as Parameters<typeof digestOf>[0]).toString("hex");
-        this.messages.push({ event, digest, at });
+        const said = { event, digest, at };
+        this.messages.push(said);
+        this.all.push(said);
       } else if ("keep" in event) {
         this.messages.length = Math.min(this.messages.length, event.keep);
         this.entries = this.entries.filter(({ after }) => after <= event.keep);

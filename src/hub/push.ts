@@ -43,6 +43,8 @@ export interface SessionRow {
   head: string;
   length: number;
   messageCount: number;
+  /** When its last message was appended; null if it has none. */
+  lastAtMs: number | null;
   pushedBy: string;
 }
 
@@ -50,7 +52,7 @@ export interface SessionRow {
 export const HEAD_DIGEST = "left(encode(sha256(head), 'hex'), 32)";
 
 export const SESSION_COLUMNS = `session_no AS "sessionNo", origin, session_id AS name, holder, began_by AS "beganBy", project, ${HEAD_DIGEST} AS head, length,
-  message_count AS "messageCount", pushed_by AS "pushedBy"`;
+  message_count AS "messageCount", last_at_ms AS "lastAtMs", pushed_by AS "pushedBy"`;
 
 /**
  * Yields the events of a session's log from a place on, as many as a push has sent at once. `length` counts all until then.
@@ -169,26 +171,28 @@ export class Pusher {
     return { forgottenCount, refusedCount: left.size };
   }
 
-  /** Returns those of the sessions that the hub has no longer. */
-  async missing(sessionIds: readonly string[]): Promise<string[]> {
+  /** Returns those of the sessions that the hub has no longer, and errors about those of which it has less than it had. */
+  async missing(sessionIds: readonly string[]): Promise<{ missing: string[]; shorter: Map<string, StoreError> }> {
     const noted = sessionIds.flatMap((id) => {
       const { sessionNo, forgotten, isStale, length } = this.#notes(id);
       return sessionNo === undefined || forgotten === "kept" ? [] : [{ id, sessionNo, isStale, length }];
     });
-    if (noted.length === 0) return [];
+    const missing: string[] = [];
+    const shorter = new Map<string, StoreError>();
+    if (noted.length === 0) return { missing, shorter };
     const numbers = noted.map(({ sessionNo }) => sessionNo);
     const there = await this.#hub.transaction(
       (client) => lengthsThere(client, this.#hub.schema, numbers),
       this.#signal,
     );
-    const missing: string[] = [];
     for (const { id, sessionNo, isStale, length } of noted) {
-      if (there.has(sessionNo)) assertForward(this.#hub, id, there.get(sessionNo), length);
+      const error = goneBack(this.#hub, id, there.get(sessionNo), length);
+      if (error !== undefined) shorter.set(id, error);
       // A push that was cut off after it had begun a session anew has not noted the new number.
       const isThere = there.has(sessionNo) || (isStale && (await this.rowOf(id)) !== undefined);
       if (!isThere) missing.push(id);
     }
-    return missing;
+    return { missing, shorter };
   }
 
   #notes(sessionId: string): HubNotes {
@@ -263,7 +267,8 @@ export class Pusher {
       const size = Buffer.byteLength(JSON.stringify(sent ?? null));
       if (size <= HUB_BODY_BYTES_MAX) continue;
       const reason = `session "${sessionId}" has ${size} bytes of ${what}, and a hub takes ${HUB_BODY_BYTES_MAX} at once`;
-      throw this.#refused(reason);
+      const solution = `It stays here, and the other sessions are pushed. To push the session, forget what is too large: \`coppice forget ${sessionId}\`.`;
+      throw this.#refused(reason, solution);
     }
     const isTaken = await this.#hub.transaction(async (client, { hasWords }) => {
       const { schema } = this.#hub;
@@ -309,14 +314,18 @@ export class Pusher {
     const isNoted = row.sessionNo === sessionNo;
     if (!isStale && sessionNo !== undefined && !isNoted) return "gone";
     const isTaken = row.holder !== this.#storeId;
+    const path = await this.pathOnHub(row);
+    const same = commonPlace(this.#repositories, sessionId, row, path);
+    if (isStale && sessionNo === undefined && !path.all.some(same.isForgotten)) {
+      this.note(sessionId, { isStale: undefined }); // this hub never had what was forgotten
+      return 0;
+    }
     if (isStale && isTaken) {
       throw this.#refused(
         `another store has gone on with session "${sessionId}", of which messages were forgotten here: ` +
           `take it back with coppice hub pull ${sessionId} --take, and push again`,
       );
     }
-    const path = await this.pathOnHub(row);
-    const same = commonPlace(this.#repositories, sessionId, row, path);
     const hasMoreHere = same.hasMore;
     if (isTaken) return hasMoreHere ? "moved" : "unchanged";
     const hasMoreThere = path.messages.slice(same.count).some((one) => !same.isForgotten(one));
@@ -338,8 +347,8 @@ export class Pusher {
     return sent === "refused" ? 0 : sent.messageCount;
   }
 
-  #refused(reason: string): StoreError {
-    return new StoreError("HUB_REFUSED", { hub: this.#hub.name, reason });
+  #refused(reason: string, solution?: string): StoreError {
+    return new StoreError("HUB_REFUSED", { hub: this.#hub.name, reason, ...(solution !== undefined && { solution }) });
   }
 
   /** Reads the row that a session has on the hub. */
@@ -442,10 +451,15 @@ export async function lengthsThere(
   return new Map(rows.map(({ sessionNo, length }) => [sessionNo, length]));
 }
 
-/** A log only grows. @throws {StoreError} `HUB_CHANGED` if it is shorter than this store has noted. */
-export function assertForward({ name, schema }: HubConnection, sessionId: string, found = 0, noted = 0): void {
-  if (found >= noted) return;
-  throw new StoreError("HUB_CHANGED", { hub: name, reason: "gone back", schema, sessionId, found, noted });
+/** A log only grows. Returns an error if the hub has one, and it is shorter than this store has noted. */
+export function goneBack(
+  { name, schema }: HubConnection,
+  sessionId: string,
+  found: number | undefined,
+  noted = 0,
+): StoreError | undefined {
+  if (found === undefined || found >= noted) return undefined;
+  return new StoreError("HUB_CHANGED", { hub: name, reason: "gone back", schema, sessionId, found, noted });
 }
 
 /** Postgres stores no U+0000 in texts. What a session is called is in its head, unchanged. */

@@ -23,8 +23,8 @@ import {
 import type { HubConnection } from "./connection.ts";
 import { headOf, readable } from "./log.ts";
 import {
-  assertForward,
   commonPlace,
+  goneBack,
   HEAD_DIGEST,
   lengthsThere,
   logFrom,
@@ -88,7 +88,7 @@ const PAGE = 100;
 
 /** SQL: the sessions of followed projects after a number that were pushed since the mark, or are to be tried again. */
 const FOLLOWED = (schema: string): string => `FROM ${schema}.sessions s
-  WHERE (pushed_at >= coalesce($1::timestamptz - interval '${OVERLAP}', '-infinity') OR session_no = ANY ($6)) AND session_no > $7
+  WHERE (pushed_at >= coalesce($1::timestamptz - $8::interval, '-infinity') OR session_no = ANY ($6)) AND session_no > $7
     AND length > 0 AND holder <> $2 AND ($3::bigint IS NOT NULL AND last_at_ms >= $3
       OR EXISTS (SELECT FROM unnest($4::text[], $5::bigint[]) AS f(name, since) WHERE f.name = s.project AND last_at_ms >= f.since))`;
 
@@ -115,18 +115,20 @@ export class Puller {
    */
   async sync(onProgress?: (progress: SyncProgress) => void): Promise<SyncReport> {
     const follows = followsOf(this.#repositories);
-    const { sessionCount, gone, anew, now } = await this.#news(follows);
+    const { sessionCount, gone, anew, shorter, now } = await this.#news(follows);
     const report: SyncReport = { sessionCount: 0, messageCount: 0, forgotten: [], refused: [] };
-    const retry: number[] = [];
+    for (const { sessionId, error } of shorter) report.refused.push({ sessionId, reason: error.message });
+    const isBack = shorter.length > 0;
+    const retry = isBack ? [...follows.retry] : [];
     let doneCount = 0;
     const progressed = (): void => onProgress?.({ doneCount, sessionCount, messageCount: report.messageCount });
     let failure: unknown;
     try {
       // Nothing is asked for the rows if there are none, which is so most of the time.
-      for await (const row of sessionCount === 0 ? [] : this.#followed(follows, anew)) {
+      for await (const row of sessionCount === 0 ? [] : this.#followed(follows, anew, isBack)) {
         this.#signal?.throwIfAborted();
         try {
-          const brought = await this.#follow(row, (count) => {
+          const brought = await this.#follow(row, isBack, (count) => {
             report.messageCount += count;
             progressed();
           });
@@ -150,7 +152,8 @@ export class Puller {
     }
     this.#store.eraseDue();
     if (failure !== undefined) throw failure;
-    noteSynced(this.#repositories, follows, { mark: now, retry, hub: this.#hub });
+    const mark = isBack ? follows.mark : now; // what was left out is asked for when it is whole again
+    noteSynced(this.#repositories, follows, { mark, retry: [...new Set(retry)], hub: this.#hub });
     return report;
   }
 
@@ -192,8 +195,13 @@ export class Puller {
     return { sessionId: id, outcome, messageCount, isHolder: isHolder || take, forkId };
   }
 
-  /** Brings a followed session. @returns false if there was nothing to do. */
-  async #follow(row: SessionRow, onMessages: (count: number) => void): Promise<boolean> {
+  /**
+   * Brings a followed session.
+   *
+   * @param isBack  True if the hub has less of any session than it had. Then no copy is made again.
+   * @returns false if there was nothing to do.
+   */
+  async #follow(row: SessionRow, isBack: boolean, onMessages: (count: number) => void): Promise<boolean> {
     const id = this.#idOf(row);
     if (id === undefined) {
       if (this.#repositories.database.read(() => isForgottenCopy(this.#repositories, row))) return false;
@@ -213,6 +221,7 @@ export class Puller {
       return isNews;
     } else {
       const { sessionNo, length = 0, head } = this.#notes(id);
+      if (isBack && sessionNo !== undefined && (sessionNo !== row.sessionNo || length > row.length)) return false;
       if (sessionNo === row.sessionNo && length >= row.length && head === row.head) return false;
     }
     return (await this.#bring(row, onMessages)) !== undefined;
@@ -221,6 +230,7 @@ export class Puller {
   /** Makes a copy, or brings it up to date. @returns its id; undefined if another process has taken it, or deleted it. */
   async #bring(row: SessionRow, onMessages: (count: number) => void): Promise<string | undefined> {
     const { sessionNo } = row;
+    this.#assertNoLess(row);
     const { head, digest } = await this.#headOf(row);
     const id = this.#store.copies.putHead(head, {
       ...{
@@ -240,6 +250,25 @@ export class Puller {
       isDone = await this.#bringFrom(id, row, noted.length ?? 0, onMessages);
     }
     return id;
+  }
+
+  /**
+   * A copy of another hub is made again, and this may be the last one that is whole. Times tell, because lengths of logs do not: a
+   * session that was rewound, or that lost messages, is shorter on a hub that got it later.
+   *
+   * @throws {StoreError} `HUB_REFUSED` if the hub lacks messages at its end.
+   */
+  #assertNoLess(row: SessionRow): void {
+    const { database, messages } = this.#repositories;
+    database.read(() => {
+      const id = idHere(this.#repositories, row);
+      if (id === undefined || !this.#isCopy(id) || this.#notes(id).length !== undefined) return;
+      const { lastId } = endOf(this.#repositories, id);
+      if ((messages.byId(lastId)?.createdAtMs ?? 0) <= (row.lastAtMs ?? 0)) return;
+      const reason = `its session "${id}" ends earlier than the copy here, which came from another hub`;
+      const solution = `The copy stays until the store that has the session pushes it. To go on beside it: \`coppice fork ${id}\`.`;
+      throw new StoreError("HUB_REFUSED", { hub: this.#hub.name, reason, solution });
+    });
   }
 
   /** Adds to a copy what follows on a place of the log. @returns false if another process has added to it, too. */
@@ -346,11 +375,15 @@ export class Puller {
 
   /**
    * Asks how many followed sessions have something new, for the numbers of copies whose sessions the hub has no longer, and which of
-   * those were begun anew, followed or not.
+   * those were begun anew, followed or not. `shorter`: copies of which the hub has less than it had. Then nothing counts as gone.
    */
-  async #news(
-    follows: Follows,
-  ): Promise<{ sessionCount: number; gone: ReadonlySet<number>; anew: SessionRow[]; now: string }> {
+  async #news(follows: Follows): Promise<{
+    sessionCount: number;
+    gone: ReadonlySet<number>;
+    anew: SessionRow[];
+    shorter: { sessionId: string; sessionNo: number; error: StoreError }[];
+    now: string;
+  }> {
     const copies = this.#copies();
     return this.#hub.transaction(async (client) => {
       const { schema } = this.#hub;
@@ -362,26 +395,27 @@ export class Puller {
         schema,
         copies.map(({ sessionNo }) => sessionNo),
       );
-      for (const { id, sessionNo, length } of copies) {
-        if (there.has(sessionNo)) assertForward(this.#hub, id, there.get(sessionNo), length);
-      }
-      const gone = copies.filter(({ sessionNo }) => !there.has(sessionNo));
+      const shorter = copies.flatMap(({ id, sessionNo, length }) => {
+        const error = goneBack(this.#hub, id, there.get(sessionNo), length);
+        return error === undefined ? [] : { sessionId: id, sessionNo, error };
+      });
+      const gone = shorter.length > 0 ? [] : copies.filter(({ sessionNo }) => !there.has(sessionNo));
       const named = `SELECT ${SESSION_COLUMNS} FROM ${schema}.sessions
         WHERE length > 0 AND (origin, session_id) IN (SELECT * FROM unnest($1::uuid[], $2::text[]))`;
       const names = [gone.map(({ origin }) => origin), gone.map(({ name }) => name)];
       const anew = gone.length === 0 ? [] : (await client.query<SessionRow>(named, names)).rows;
       const numbers = new Set(gone.map(({ sessionNo }) => sessionNo));
-      return { sessionCount: sessionCount + anew.length, gone: numbers, anew, now };
+      return { sessionCount: sessionCount + anew.length, gone: numbers, anew, shorter, now };
     }, this.#signal);
   }
 
   /** Yields the sessions that were begun anew, and the followed ones with something new. */
-  async *#followed(follows: Follows, anew: readonly SessionRow[]): AsyncGenerator<SessionRow> {
+  async *#followed(follows: Follows, anew: readonly SessionRow[], isBack: boolean): AsyncGenerator<SessionRow> {
     yield* anew;
     for (let last = 0; ; ) {
       const rows = await this.#hub.transaction(async (client) => {
         const sql = `SELECT ${SESSION_COLUMNS} ${FOLLOWED(this.#hub.schema)} ORDER BY session_no LIMIT ${PAGE}`;
-        return (await client.query<SessionRow>(sql, this.#termsOf(follows, last))).rows;
+        return (await client.query<SessionRow>(sql, this.#termsOf(follows, last, isBack))).rows;
       }, this.#signal);
       yield* rows;
       if (rows.length < PAGE) return;
@@ -389,10 +423,11 @@ export class Puller {
     }
   }
 
-  #termsOf({ mark, retry, projects, all }: Follows, last: number): unknown[] {
+  /** @param isBack  True to leave out what was pushed before the last sync: a hub that has gone back may have what was forgotten since. */
+  #termsOf({ mark, retry, projects, all }: Follows, last: number, isBack = false): unknown[] {
     const names = projects.map(({ name }) => name);
     const times = projects.map(({ sinceMs }) => sinceMs);
-    return [mark, this.#storeId, all, names, times, retry, last];
+    return [mark, this.#storeId, all, names, times, isBack ? [] : retry, last, isBack ? "0" : OVERLAP];
   }
 
   /** @throws {StoreError} `SESSION_NOT_FOUND`, `OPTION_INVALID` if several sessions have the id and the store has none of them. */

@@ -56,22 +56,26 @@ export function unsentFrom(repositories: Repositories, sessionId: string, { seq,
     let lastAtMs: number | undefined;
     let isEnd = false;
     const isFull = (): boolean => events.length >= BATCH.events || chars >= BATCH.chars;
-    const addEntries = (until: number): void => {
-      for (; next < waiting.length && waiting[next]!.beforeSeq <= until && !isFull(); next += 1) {
+    // What is longer than a batch goes alone.
+    const hasRoom = (length: number): boolean => !isFull() && (events.length === 0 || chars + length <= BATCH.chars);
+    /** Returns false if some are left for the next batch. */
+    const addEntries = (until: number): boolean => {
+      for (; next < waiting.length && waiting[next]!.beforeSeq <= until; next += 1) {
         const event = entryEvent(waiting[next]!);
+        const { length } = JSON.stringify(event);
+        if (!hasRoom(length)) return false;
         events.push(event);
         notes.entryId = waiting[next]!.position;
-        chars += JSON.stringify(event).length;
+        chars += length;
       }
+      return true;
     };
     for (let first = seq; !isEnd; ) {
       const page = messages.range(sessionId, first, Number.MAX_SAFE_INTEGER, PAGE);
       for (const message of page) {
-        addEntries(message.seq);
+        const areAdded = addEntries(message.seq);
         const length = lengthOf(message);
-        // What is longer than a batch goes alone.
-        const isTooMuch = events.length > 0 && chars + length > BATCH.chars;
-        const isEnough = isFull() || isTooMuch || (!areAll && next === waiting.length);
+        const isEnough = !areAdded || !hasRoom(length) || (!areAll && next === waiting.length);
         if (isEnough) return { events, messageCount, lastAtMs, notes, isLast: false };
         events.push({ message: messageEvent(message) });
         notes.lastId = message.id;

@@ -189,3 +189,14 @@ test("a push that another process overtakes at any moment sends nothing twice", 
   await hub.pull(reader, "one");
   expect(saidIn(reader, "one")).toEqual(saidIn(home, "one"));
 });
+
+test("a sync that begins during a push on the same hub is no change of the hub", async () => {
+  const { hub, home, away } = await hubWithStores();
+  for (const id of ["one", "two"]) home.session(id, { project: "web" }).append(talkOf(3));
+  follow(away, "web");
+  const syncs: Promise<unknown>[] = [];
+  await hub.push(home, { ...WEB, onProgress: () => void syncs.push(hub.sync(away)) });
+  await Promise.all(syncs);
+  await hub.sync(away);
+  expect(saidIn(away, "two")).toEqual(saidIn(home, "two"));
+});

@@ -62,6 +62,24 @@ test("a head that is no head is named, and a row of the log that is missing, too
   expect(refused.map(({ sessionId }) => sessionId).sort()).toEqual(["bad", "gap"]);
 });
 
+test("a row that became shorter keeps no other session from being pushed or synced, and nothing counts as forgotten", async () => {
+  const { url, hub, home, away } = await hubWithStores();
+  for (const id of ["bad", "good", "gone"]) home.session(id, { project: "web" }).append(talkOf(3, id));
+  await hub.push(home, { projects: ["web"] });
+  follow(away, "web");
+  await hub.sync(away);
+  await run(url, "UPDATE coppice_test.sessions SET length = 0 WHERE session_id = 'bad'");
+  await run(url, "DELETE FROM coppice_test.sessions WHERE session_id = 'gone'");
+  for (const id of ["bad", "good"]) home.resume(id).append(talkOf(2, "more"));
+  const pushed = hub.push(home, { projects: ["web"], sessions: ["bad", "good", "gone"], forgotten: "forget" });
+  await expect(pushed).rejects.toMatchObject({ code: "HUB_CHANGED", message: expect.stringContaining('"bad"') });
+  expect(home.resume("gone").messages()).toHaveLength(3);
+  expect(await hub.sync(away)).toMatchObject({ messageCount: 2, forgotten: [], refused: [{ sessionId: "bad" }] });
+  await run(url, "UPDATE coppice_test.sessions SET length = 3 WHERE session_id = 'bad'");
+  expect(await hub.push(home, { projects: ["web"] })).toMatchObject({ messageCount: 2, kept: ["gone"] });
+  expect(await hub.sync(away)).toMatchObject({ messageCount: 2, forgotten: ["gone"], refused: [] });
+});
+
 test("nobody adds to a session in another's name", async () => {
   const { url, hub, home, away } = await hubWithStores();
   home.session("one", { project: "web" }).append(talkOf(3));
@@ -120,11 +138,24 @@ test("a message that is too large for others to read is named, and the others go
     .session("big", { project: "web" })
     .append([...talkOf(2), { role: "user", content: "\u0001".repeat(12_000_000) }]);
   home.session("good", { project: "web" }).append(talkOf(3));
-  const refused = { code: "HUB_REFUSED", message: expect.stringMatching(/"big" has 72\d+ bytes of next message/) };
-  await expect(hub.push(home, { projects: ["web"] })).rejects.toMatchObject(refused);
+  const small = home.session("entries", { project: "web" });
+  for (const value of ["a", "b", "\u0001".repeat(12_000_000), "c"]) small.entries.append([{ value }]);
+  await expect(hub.push(home, { projects: ["web"] })).rejects.toMatchObject({ code: "HUB_REFUSED" });
+  for (const id of ["big", "entries"]) {
+    const message = expect.stringMatching(new RegExp(`"${id}" has 72\\d+ bytes of next`));
+    const hint = expect.stringContaining(`coppice forget ${id}`);
+    await expect(hub.push(home, { sessions: [id] })).rejects.toMatchObject({ message, hint });
+  }
   follow(away, "web");
   await hub.sync(away);
   expect(["big", "good"].map((id) => away.resume(id).messages().length)).toEqual([2, 3]);
+  await hub.pull(away, "entries");
+  expect(
+    away
+      .resume("entries")
+      .entries.list()
+      .map(({ value }) => value),
+  ).toEqual(["a", "b"]);
 });
 
 test("settings that this version does not know are left out, and those that it knows are kept", async () => {

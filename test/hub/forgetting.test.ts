@@ -1,11 +1,20 @@
 import { expect, onTestFinished, vi } from "vitest";
-import { HubConnection } from "../../src/hub/connection.ts";
 import { follow, type Hub, unfollow } from "../../src/hub/index.ts";
 import { forgottenOnHub } from "../../src/hub/remote.ts";
 import type { Store } from "../../src/index.ts";
 import { internalsOf } from "../../src/session/opened-store.ts";
 import { hubNotesOf } from "../../src/store/index.ts";
-import { copiedStore, grantedTo, hubWithStores, openedHub, run, saidIn, talkOf, test } from "../support/hub.ts";
+import {
+  afterTransactions,
+  copiedStore,
+  grantedTo,
+  hubWithStores,
+  openedHub,
+  run,
+  saidIn,
+  talkOf,
+  test,
+} from "../support/hub.ts";
 import { temporaryStore } from "../support/temporary-store.ts";
 
 const WEB = { projects: ["web"] };
@@ -141,20 +150,13 @@ test("copies go whenever their sessions are gone, whoever deleted them and howev
 
 /** Lets the answer of a transaction be lost, once the server has done it. */
 function losingAnswers(isLost: (result: unknown) => boolean, andThen = () => {}): void {
-  const transaction = HubConnection.prototype.transaction;
-  const spy = vi.spyOn(HubConnection.prototype, "transaction").mockImplementation(async function (
-    this: HubConnection,
-    work,
-    signal,
-  ) {
-    const result = await transaction.call(this, work, signal);
+  afterTransactions(async (result) => {
     if (isLost(result)) {
-      spy.mockRestore();
+      vi.restoreAllMocks();
       andThen();
       throw new Error("the answer is lost");
     }
-    return result;
-  } as typeof transaction);
+  });
 }
 
 test("a push that is cut off after it began a session anew goes on", async () => {
@@ -173,21 +175,13 @@ test("a push that is cut off after it began a session anew goes on", async () =>
 test("of a session that is forgotten while it is begun, neither a title nor a row stays", async () => {
   const { url, hub, home } = await hubWithStores();
   home.session("one", { project: "web", title: "a secret title" }).append(talkOf(2));
-  const transaction = HubConnection.prototype.transaction;
-  vi.spyOn(HubConnection.prototype, "transaction").mockImplementation(async function (
-    this: HubConnection,
-    work,
-    signal,
-  ) {
-    const result = await transaction.call(this, work, signal);
+  afterTransactions(async (result) => {
     if (typeof result === "number") {
       const [row] = await run(url, "SELECT title, head FROM coppice_test.sessions");
       expect(row).toEqual({ title: null, head: Buffer.alloc(0) });
       home.forget("one");
     }
-    return result;
-  } as typeof transaction);
-  onTestFinished(() => void vi.restoreAllMocks());
+  });
   await hub.push(home, WEB);
   vi.restoreAllMocks();
   await hub.push(home, WEB);
@@ -380,20 +374,12 @@ test("a message that is forgotten while its session is pushed is not on the hub"
   await expect(hub.push(home, WEB)).rejects.toThrow("lost");
   home.session("two", { project: "web" }).append(talkOf(700));
   let isForgotten = false;
-  const transaction = HubConnection.prototype.transaction;
-  vi.spyOn(HubConnection.prototype, "transaction").mockImplementation(async function (
-    this: HubConnection,
-    work,
-    signal,
-  ) {
-    const result = await transaction.call(this, work, signal);
+  afterTransactions(async (result) => {
     if (result === true && !isForgotten) {
       isForgotten = true;
       home.forget("two", { messageIds: [home.resume("two").messages()[3]!.id] });
     }
-    return result;
-  } as typeof transaction);
-  onTestFinished(() => void vi.restoreAllMocks());
+  });
   await hub.push(home, WEB);
   for (const id of ["one", "two"]) {
     await hub.pull(away, id);

@@ -51,6 +51,18 @@ test("each hub has numbers of its own: what one has forgotten, and lacks, is not
   expect((await first.sync(away)).forgotten).toEqual(["one"]);
 });
 
+test("a session that lost a message before a hub got it is pushed there without an error, whoever has it", async () => {
+  const { url, hub, home, away } = await hubWithStores();
+  home.session("one", { project: "web" }).append(talkOf(6));
+  home.forget("one", { messageIds: [home.resume("one").messages()[3]!.id] });
+  await hub.push(home, WEB);
+  await hub.pull(away, "one", { take: true });
+  await run(url, "UPDATE coppice_test.hub SET id = gen_random_uuid()");
+  for (let count = 0; count < 2; count += 1) {
+    expect(await hub.push(home, WEB)).toMatchObject({ messageCount: 0, moved: [], diverged: [] });
+  }
+});
+
 test("tables that were made anew are another hub", async () => {
   const { url, hub, home, away } = await hubWithStores();
   for (const id of ["one", "two"]) home.session(id, { project: "web" }).append(talkOf(4, id));

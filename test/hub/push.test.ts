@@ -1,8 +1,17 @@
 import { expect, vi } from "vitest";
-import { HubConnection } from "../../src/hub/connection.ts";
 import type { Store } from "../../src/index.ts";
 import { slow } from "../support/effort.ts";
-import { connected, hubWithStores, openedHub, readyDatabase, run, saidIn, talkOf, test } from "../support/hub.ts";
+import {
+  afterTransactions,
+  connected,
+  hubWithStores,
+  openedHub,
+  readyDatabase,
+  run,
+  saidIn,
+  talkOf,
+  test,
+} from "../support/hub.ts";
 import { openedStore, temporaryPath } from "../support/temporary-store.ts";
 
 const WEB = { projects: ["web"] };
@@ -83,22 +92,15 @@ test("an answer that is lost is no harm: what was sent is not sent again", async
   grow(home, "one", 20);
   await hub.push(home, WEB);
   grow(home, "one", 5);
-  const transaction = HubConnection.prototype.transaction;
   let isLost = false;
-  const spy = vi.spyOn(HubConnection.prototype, "transaction").mockImplementation(async function (
-    this: HubConnection,
-    work,
-    signal,
-  ) {
-    const result = await transaction.call(this, work, signal);
+  afterTransactions(async (result) => {
     if (result === true && !isLost) {
       isLost = true;
       throw new Error("the answer is lost");
     }
-    return result;
-  } as typeof transaction);
+  });
   await expect(hub.push(home, WEB)).rejects.toThrow("lost");
-  spy.mockRestore();
+  vi.restoreAllMocks();
   expect(await hub.push(home, WEB)).toMatchObject({ messageCount: 0, diverged: [], behind: [] });
   grow(home, "one", 1);
   expect(await hub.push(home, WEB)).toMatchObject({ messageCount: 1 });

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import { follow } from "../../src/hub/index.ts";
 import type { Store } from "../../src/index.ts";
+import { internalsOf } from "../../src/session/opened-store.ts";
 import {
   asRole,
   emptyDatabase,
@@ -67,10 +68,68 @@ test("a hub that has gone back is refused, and nothing is lost; as another hub i
   const hub = await openedHub(older);
   const refused = { code: "HUB_CHANGED", hint: expect.stringContaining('UPDATE "coppice_test".hub SET id = ') };
   await expect(hub.push(home, WEB)).rejects.toMatchObject(refused);
-  await expect(hub.sync(away)).rejects.toMatchObject(refused);
-  expect(away.sessions()).toHaveLength(3);
+  const synced = { refused: [{ sessionId: "one", reason: expect.stringContaining("gone back") }], forgotten: [] };
+  expect(await hub.sync(away)).toMatchObject(synced);
+  for (const { id } of home.sessions()) expect(saidIn(away, id)).toEqual(saidIn(home, id));
   await run(asRole(older, owner), "UPDATE coppice_test.hub SET id = gen_random_uuid()");
   await expectWhole(older, home, away);
+});
+
+test("an older hub takes nothing from the whole copies of a session before its own store has pushed it", async () => {
+  const { home, away, older, owner } = await afterBackup(snapshotOf);
+  await run(asRole(older, owner), "UPDATE coppice_test.hub SET id = gen_random_uuid()");
+  const hub = await openedHub(older);
+  const refused = [{ sessionId: "one", reason: expect.stringContaining("ends earlier than the copy here") }];
+  for (let count = 0; count < 2; count += 1) {
+    expect(await hub.sync(away)).toMatchObject({ refused });
+    expect(saidIn(away, "one")).toEqual(saidIn(home, "one"));
+  }
+  await expect(hub.pull(away, "one", { take: true })).rejects.toMatchObject({
+    hint: expect.stringContaining("fork one"),
+  });
+  home.resume("one").append(talkOf(2, "more"));
+  await hub.push(home, WEB);
+  expect(await hub.sync(away)).toMatchObject({ refused: [] });
+  expect(saidIn(away, "one")).toEqual(saidIn(home, "one"));
+});
+
+test("what waits for a person's decision is sent to no other hub", async () => {
+  const { url, hub, home } = await hubWithStores();
+  home.session("one", { project: "web" }).append(talkOf(3));
+  await hub.push(home, WEB);
+  await run(url, "DELETE FROM coppice_test.sessions");
+  expect(await hub.push(home, WEB)).toMatchObject({ kept: ["one"] });
+  await run(url, "UPDATE coppice_test.hub SET id = gen_random_uuid()");
+  for (let count = 0; count < 2; count += 1) {
+    expect(await hub.push(home, WEB)).toMatchObject({ kept: ["one"], messageCount: 0 });
+  }
+  expect(await hub.push(home, { ...WEB, forgotten: "send" })).toMatchObject({ messageCount: 3 });
+});
+
+test("a hub whose id was noted without the number of its table is the same hub", async () => {
+  const { hub, home, away } = await hubWithStores();
+  for (const id of IDS) home.session(id, { project: "web" }).append(talkOf(3, id));
+  await hub.push(home, WEB);
+  follow(away, null);
+  await hub.sync(away);
+  home.forget("two");
+  const notes = [home, away].map((store) => {
+    const { database, settings } = internalsOf(store).repositories;
+    return database.write("push", () => {
+      const [id] = (settings.get("hubId") as string).split(" ");
+      settings.set("hubId", id);
+      const forgotten = settings.get("hubForgotten") as Record<string, number[]> | undefined;
+      if (forgotten !== undefined) settings.set("hubForgotten", { [id!]: Object.values(forgotten)[0]! });
+      return settings.startingWith("hub ");
+    });
+  });
+  expect(await hub.push(home, WEB)).toMatchObject({ messageCount: 0, forgottenCount: 1 });
+  expect(await hub.sync(away)).toMatchObject({ sessionCount: 0, forgotten: ["two"] });
+  for (const [index, store] of [home, away].entries()) {
+    const { database, settings } = internalsOf(store).repositories;
+    const kept = notes[index]!.filter(({ name }) => name !== "hub two");
+    expect(database.read(() => settings.startingWith("hub "))).toEqual(kept);
+  }
 });
 
 test("a restored dump is another hub: its numbers are not taken for those of the former one", async () => {

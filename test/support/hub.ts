@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { Client, type QueryResultRow } from "pg";
-import { afterAll, test as anyTest, inject, onTestFinished, TestRunner } from "vitest";
+import { afterAll, test as anyTest, inject, onTestFinished, TestRunner, vi } from "vitest";
 import { grantTeam, initHub } from "../../src/hub/administration.ts";
 import { HubConnection } from "../../src/hub/connection.ts";
 import { type Hub, openHub } from "../../src/hub/index.ts";
@@ -122,6 +122,21 @@ export async function snapshotOf(url: string): Promise<string> {
   const other = new URL(url);
   other.pathname = new URL(snapshot).pathname;
   return other.href;
+}
+
+/** Calls something with the result of each transaction, until the test is over. If it throws, the answer is lost. */
+export function afterTransactions(then: (result: unknown) => unknown): void {
+  const transaction = HubConnection.prototype.transaction;
+  vi.spyOn(HubConnection.prototype, "transaction").mockImplementation(async function (
+    this: HubConnection,
+    work,
+    signal,
+  ) {
+    const result = await transaction.call(this, work, signal);
+    await then(result);
+    return result;
+  } as typeof transaction);
+  onTestFinished(() => void vi.restoreAllMocks());
 }
 
 /** Connects until the test is over. */

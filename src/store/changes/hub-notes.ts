@@ -118,6 +118,7 @@ export function noteHub(
   hub: string,
 ): boolean {
   const { settings, tombstones } = repositories;
+  renameHub(repositories, hub.split(" ")[0]!, hub);
   const former = settings.get(HUB) as string | undefined;
   if (former === hub) return false;
   for (const [id, notes] of allHubNotes(repositories)) {
@@ -131,13 +132,26 @@ export function noteHub(
     // A restored hub has messages again that were forgotten since.
     const isChanged = !isCopy && tombstones.forgottenBefore(id, Number.MAX_SAFE_INTEGER) !== undefined;
     settings.set(nameOf(id), {
-      ...{ origin, name, isOwn, ...(known ?? (isChanged && { isStale: true })) },
+      // What waits for the person's decision is sent to no hub.
+      ...{ origin, name, isOwn, forgotten, ...(known ?? (isChanged && { isStale: true })) },
       ...(isCopy && { isCopy, length: undefined }), // it is made again
       ...(Object.keys(others).length > 0 && { elsewhere: others }),
     } satisfies HubNoteChanges);
   }
   settings.set(HUB, hub);
   return true;
+}
+
+/** Takes what was noted under the former id of a hub, which was without the number of its table. */
+function renameHub({ settings }: Pick<Repositories, "settings">, former: string, hub: string): void {
+  if (former === hub) return;
+  if (settings.get(HUB) === former) settings.set(HUB, hub);
+  const { [former]: numbers, ...others } = numbersByHub({ settings });
+  if (numbers !== undefined) settings.set(FORGOTTEN, { [hub]: numbers, ...others });
+  for (const [id, { elsewhere = {} }] of allHubNotes({ settings })) {
+    const { [former]: known, ...rest } = elsewhere;
+    if (known !== undefined) noteOnHub({ settings }, id, { elsewhere: { [hub]: known, ...rest } });
+  }
 }
 
 /**
