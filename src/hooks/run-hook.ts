@@ -18,8 +18,8 @@ const INPUT_PAUSE_MS_MAX = 500;
 
 /** Milliseconds after which the process ends, whatever it is doing. */
 const HOOK_MS_MAX = 3_000;
-/** The same before a compaction. */
-const COMPACTION_MS_MAX = 12_000;
+/** The start of a session reads a week of work, and many sessions may start at once. A compaction is preceded by an import. */
+const LONGER_MS_MAX: Partial<Record<string, number>> = { "session-start": 5_000, "before-compaction": 12_000 };
 /** How much longer a process lives whose thread is blocked, so that the timer does not fire. */
 const GRACE_MS = 300;
 /** How long the hook waits for the import that an event starts. Other events start none. */
@@ -36,7 +36,7 @@ export interface HookCall {
  * goes wrong, nothing is printed, and the log has the reason.
  */
 export async function runHook(call: HookCall): Promise<never> {
-  const limitMs = call.event === "before-compaction" ? COMPACTION_MS_MAX : HOOK_MS_MAX;
+  const limitMs = LONGER_MS_MAX[call.event ?? ""] ?? HOOK_MS_MAX;
   killAfter(limitMs + GRACE_MS, lastWords(call, limitMs));
   const run = new HookRun(call);
   const giveUp = (error: unknown): never => {

@@ -27,8 +27,8 @@ const INPUT = {
   prompt: "Which region does the parcel service run in?",
 };
 const SILENT = { exitCode: 0, stdout: "", stderr: "" };
-/** A hook ends in three seconds. A busy machine starts Node slowly. */
-const END_MS_MAX = 7_000;
+/** A hook ends in five seconds. A busy machine starts Node slowly. */
+const END_MS_MAX = 9_000;
 
 async function webStore(): Promise<CliFolder> {
   const folder = new CliFolder();
