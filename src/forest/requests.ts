@@ -31,7 +31,7 @@ const FOLLOWS =
 /** Words that point at what was just said or done. */
 const POINTS =
   /\b(?:it|this|these|those|again|above|too|instead|either|that(?=$| (?:is|was|does|too|first|again|in|to|with|for|now)\b|[?.!,])|(?:the|your) (?:changes?|tests?|fix|fixes|output|results?|comments?|plan|idea|diff|first|second|third|latest)|you(?:['’]ve| have| just)? (?:did|do|made|said|wrote|added|changed|removed|missed|forgot))\b/i;
-/** What stands behind such a word mostly points at something in the same sentence. */
+/** Behind one of these, a word such as `it` mostly means something in the same sentence. */
 const CLAUSE = /\b(?:when|if|until|before|after|because|since|so that|which|who)\b/i;
 
 /**

@@ -58,7 +58,7 @@ export class StepPlacer {
 
     const { position } = this;
     const cluster = growth.open.get(root)!;
-    // What has just begun may become work, in which no size divides a cluster.
+    // A cluster that has just begun may become work with tools, and size does not divide that.
     const isOfWork = joined?.score === null || cluster.stepCount === 1;
     if (isFull(cluster) && !isOfWork) this.#settle(root);
     for (const least of clustersToSettle([...growth.open.values()], openClustersMax)) this.#settle(least.root);

@@ -67,14 +67,16 @@ async function makeAll(
 }
 
 async function makeDue(summaries: DueSummaries, run: ResolveRun, concurrency: number): Promise<void> {
-  const waiting = summaries.list(run.asker()).filter(({ wait }) => wait !== undefined);
+  let listed = summaries.list(run.asker());
+  const waiting = listed.filter(({ wait }) => wait !== undefined);
   for (const call of waiting) run.wait(call);
   let isMissing = waiting.some(({ wait }) => !wait!.isInflated);
   for (let hasMore = true; hasMore; ) {
-    const due = summaries.list(run.asker()).filter(({ wait }) => wait === undefined);
+    const due = listed.filter(({ wait }) => wait === undefined);
     const isMade = await makeAll(due, summaries, run, concurrency);
     isMissing ||= !isMade;
     hasMore = isMade && due.some((call) => call.hasMore);
+    if (hasMore) listed = summaries.list(run.asker());
   }
   // A local summarizer needs no stand-in.
   if (!isMissing || run.options.summarizer.isLocal) return;

@@ -39,7 +39,7 @@ function fileOf(storePath: string): string {
   return `${storePath}.agents.json`;
 }
 
-/** What must not be sent: secrets, and texts of excluded projects. They may have been stored before they were excluded. */
+/** Keeps back what must not be sent: secrets, and texts of projects that were excluded after they had been stored. */
 export async function whatStays(store: () => Store) {
   const { baseNameOf } = await import("../../core/project.ts");
   const { ExclusionRules } = await import("../../imports/exclusions.ts");

@@ -65,7 +65,7 @@ export function buildStory(
   const newestFirst = kept.toSorted((one, other) => Number(other.isAsked) - Number(one.isAsked) || other.seq - one.seq);
   const keptLine = firstFitting(versionsOf(newestFirst, keptElement, tokenCounter), KEPT_SHARE * room);
   const keptTexts = new Set(keptLine?.quotes);
-  // Of words that are longer, the best sentences say more than the beginning.
+  // If they are longer, their best sentences say more than their beginning.
   const unkept = last.filter((words) => {
     return !keptTexts.has(words.text) && lastVersion(words, tokenCounter)().cost <= LAST_SHARE * room;
   });
