@@ -1,19 +1,27 @@
 import type { Told } from "./told.ts";
 
-/** A choice. What was found, or is fixed, is none. */
+/** A choice that is made. "The fix is to …" tells one, and "the fix is simple" does not. */
 const CHOICE =
-  /\b(?:decid(?:e|ed|ing)|decision (?:is|was|to)|agreed?|chose(?:n)?|concluded?|opted (?:for|to)|settled (?:on|for)|(?:going|go|went) with|stick(?:ing)? (?:with|to)|the fix\b[^.]{0,40}(?::|\b(?:is|was))|(?:fixed|resolved|solved)\b[^.]{0,80}\bby\b)/i;
+  /\b(?:decided (?:to|on|against|that|not)|decision (?:is|was|to)|agreed|agree (?:to|on)|(?<!\bwhy\b.{0,40})(?:chose|chosen)|concluded|opted (?:for|to)|settled (?:on|for)|(?<!\bwhere )(?:let['’]s|we['’](?:ll|re)|i['’](?:ll|m)|we|i) (?:going|go|went) with|stick(?:ing)? (?:with|to)|the fix\b[^.:]{0,40}(?::|\b(?:is|was) (?:to|an?|(?!working|passing)\w+ing)\b)|(?<!\bnot (?:\w+ )?)(?:fixed|resolved|solved)\b[^.]{0,80}\bby\b)/i;
 /** Closing words that tell what something is now also tell what was chosen. */
 const REPLACEMENT = /\b(?:instead of|rather than)\b/i;
-/** That something is done, or open. */
+/** What is only so, proposed, or open. */
 const STATE =
-  /\b(?:is|was|are|were) (?:now |still |already )*(?:(?:fixed|resolved|solved)(?! by)|open|unknown|verified|complete|gone|green)\b|\bno decision\b|(?:\bnot|n['’]t) (?:yet )?(?:decided|found)\b/i;
-const ANNOUNCEMENT = /^(?:now|next|first|let me|let['’]s|i['’]ll|i will|i need|continuing)\b|[:：?？]$/i;
-const RULE = /\b(?:must|mustn['’]t|never|always|don['’]?t|do not|should not|shouldn['’]t|avoid|make sure)\b/i;
+  /\b(?:is|was|are|were) (?:now |still |already )*(?:(?:fixed|resolved|solved)(?! by)|open|unknown|verified|complete|gone|green)\b|\b(?:no decision|(?:is|was|are|were) still|still (?:says?|has|have|needs?)|consider|suggests?|might|we should)\b|(?:\bnot|n['’]t) (?:yet )?(?:decided|found)\b/i;
+const ANNOUNCEMENT =
+  /^(?:now|next|first|when|let me|let['’]s (?!go with|stick)|i['’]ll (?!go with|stick)|i will|i need|continuing)\b|[:：?？]$/i;
+/** A rule is a clause that commands, or tells what people must do or want. */
+const RULE =
+  /(?:^|[,;:(–—] *| - |\.\.\. *|\b(?:and|but|so|please|then|also) )(?:please )?(?:never|always|don['’]?t|do not|avoid|make sure|let['’]s make sure)\b|\b(?:we|you|it|they|this|that|there)\b[^.,;]{0,40}?\b(?:must|mustn['’]t|should(?: not|n['’]t)|don['’]?t want|do not want|never want|always want)\b/i;
+/** What somebody feels or knows, and what is so, is no rule. */
+const NO_RULE =
+  /\b(?:i (?:really )?(?:don['’]?t|do not) (?:know|see|think|like|understand|remember|have|get)|should(?: not|n['’]t) (?:be (?:too |that |so )?(?:hard|difficult|a problem|an issue|there|happening|possible)|happen|have)|don['’]?t need)\b/i;
+/** A line of a file or of a program's output. */
+const PRINTED = /\S:\d+:\S|^\d+→/;
 /** A rule for the next answer alone. One that is to last says so. */
 const FOR_NOW =
-  /\b(?:don['’]?t|do not) (?:change|make|modify|start|do|edit|touch|write|implement|fix|run|commit|push)\b[^.,;]*?\b(?:yet|for now|right now|code now|any changes|anything)\b(?=\s*(?:[.,;:!–—(-]|$))|\bjust (?:let me know|tell me|answer)\b/i;
-const LASTING = /\b(?:always|never|ever|without|unless|before you|by hand)\b/i;
+  /\b(?:don['’]?t|do not) (?:change|make|modify|start|do|edit|touch|write|implement|fix|run|commit|push)\b[^.,;]*?(?:\b(?:yet|for now|right now|code now|any changes|anything)\b(?=\s*(?:[.,;:!–—(-]|$))|(?<=commit|push)[.!]?$)|\bjust (?:let me know|tell me|answer)\b|\bmake sure\b(?!.*\b(?:everywhere|whenever|every)\b)/i;
+const LASTING = /\b(?:always|never|ever|without|unless|before you (?:commit|push|merge)|by hand)\b/i;
 const SENTENCE_END = /(?<=[.!?]["'”’)*_]*)\s+/;
 
 /** A longer message is a pasted document, whose rules are not the person's. */
@@ -36,7 +44,7 @@ export function decisionsIn(told: readonly Told[]): Told[] {
 }
 
 function isDecision({ by, text, isOutcome }: Told, index: number): boolean {
-  if (by === "commit" || by === "summary") return false;
+  if (by === "commit" || by === "summary" || PRINTED.test(text)) return false;
   return text.split(SENTENCE_END).some((sentence) => {
     if (by === "user" && isLastingRule(sentence)) return true;
     return (
@@ -55,5 +63,6 @@ function isMade(sentence: string): boolean {
 }
 
 function isLastingRule(sentence: string): boolean {
-  return RULE.test(sentence) && !/[?？]$/.test(sentence) && (LASTING.test(sentence) || !FOR_NOW.test(sentence));
+  if (!RULE.test(sentence) || NO_RULE.test(sentence) || /[?？]/.test(sentence)) return false;
+  return LASTING.test(sentence) || !FOR_NOW.test(sentence);
 }
