@@ -62,7 +62,9 @@ export interface Told {
 const READ_CHARS_MAX = 12_000;
 /** A sentence is cut to this many characters, or split into clauses where it has some. */
 const CHARS_MAX = 200;
-const CLAUSE_END = /(?<=;|；) +| +[—–] *(?!$)|(?<=,) +(?=(?:but|so|because|and then)\b)/;
+const CLAUSE_END = /((?<=;|；) +| +[—–] *(?!$)|(?<=,) +(?=(?:but|so|because|and then)\b))/;
+/** A shorter clause mostly names what the next one tells about, and stays with it. */
+const CLAUSE_CHARS_MIN = 24;
 const SENTENCES_MAX = 60;
 /** A sentence of fewer words that tell something, such as "All files:", needs its neighbors to be understood. "All tests pass" does not. */
 const WORDS_MIN = { user: 1, agent: 3 };
@@ -90,13 +92,14 @@ const ANNOUNCING_END = /(?:(?<=[.!?…]["'”’)]*) +|(?<=。))(?:(?![.!?…] |
 const IMAGE = /\[Image\b[^\]\n]*\]/g;
 const BOLD_LINE = /^\*\*[^*]+\*\*:?$/;
 const ROW_END = /\s*\|\s*$/;
+const EMPHASIS = /(?<![\p{L}\p{N}*])\*(\p{L}[^*]*(?<=[\p{L}\p{N}.,!?)]))\*(?![\p{L}\p{N}*])/gu;
 const MARKS = /\*\*|__|`/g;
 /** `[lock.ts](/home/ana/shop/src/lock.ts:7)` */
 const LINK_TO_FILE = /\[([^\][]+)\]\((?!\w+:)[^\s()]+\)/g;
 /** The end of a line that only announces what the next call, or the next line, shows. */
 const TAIL =
   /(?:^|(?<=[.!?…:]["'”’)]*) +)(?:(?:now|so|and|then|next|also),? )?(?:let me|let['’]s|i['’]ll|i will|here(?:['’]s| is| are)|below (?:is|are)|(?:these|those|the (?:following|key|main)(?: \w+)?) (?:are|is|were|was))\b[^.!?]*(?:[.:：]|\.\.\.|…)$/i;
-const LEADING_SIGNS = /^[^\p{L}\p{N}"'“‘([{<./~$#@-]+/u;
+const LEADING_SIGNS = /^[^\p{L}\p{N}"'“‘([{<./~$#@§-]+/u;
 
 /** Agents that continue a compacted session in a new one begin it so. */
 const CONTINUATION = /^\s*(?:This session is being continued from a previous conversation|<state_snapshot>)/;
@@ -191,6 +194,7 @@ function sentencesIn(prose: string, by: "user" | "agent"): Sentence[] {
       written
         .replace(kind === "row" ? ROW_END : "", "")
         .replace(MARKS, "")
+        .replace(EMPHASIS, "$1")
         .replace(LINK_TO_FILE, "$1")
         .replace(LEADING_SIGNS, ""),
     );
@@ -229,7 +233,8 @@ function wholeIn(sentence: Sentence): Sentence[] {
   const before = sentence.text.slice(0, -end.length);
   if (TELLS_NAME.test(end) || (TELLING.test(end) && !namesNothing(end)))
     return [{ ...sentence, text: `${sentence.text.slice(0, -1)}…` }];
-  return before === "" ? [] : [{ ...sentence, text: before }];
+  const isName = before === "" || (needsNeighbors(before) && !namesNothing(before));
+  return isName ? [] : [{ ...sentence, text: before }];
 }
 
 /** Returns true for an announcement of an agent ("Perfect! Now let me run the tests"), and for a notice of its program in a user's message. */
@@ -244,7 +249,7 @@ export function needsNeighbors(text: string): boolean {
 
 /** Words that tell that something is done, and not what. */
 const OUTCOME_WORD =
-  /^(?:all|added|addressed|applied|branch|build|builds|change|changes|check|checks|clean|cleanly|commit|commits|committed|compile|compiles|compiled|complete|completed|correctly|correct|done|error|errors|everything|fail|failed|failing|failures?|final|finished|fix|fixed|fixes|fmt|format|formatted|formatting|full|fully|good|green|happy|implementation|implemented|including|integration|issue|issues|lint|linter|linting|made|merge|merged|no|now|passed|passes|passing|pass|pushed|push|ready|rebase|rebased|remaining|resolved|set|staged|still|success|successful|successfully|succeeded|suite|task|tasks|test|tests|typecheck|unit|update|updated|verified|warning|warnings|work|working|works|zero|[0-9a-f]{7,}|\d+)$/;
+  /^(?:all|added|addressed|applied|branch|build|builds|captured|change|changes|check|checks|clean|cleanly|closed|commit|commits|committed|compile|compiles|compiled|complete|completed|correctly|correct|done|error|errors|everything|fail|failed|failing|failures?|final|finished|fix|fixed|fixes|fmt|format|formatted|formatting|full|fully|good|green|happy|implementation|implemented|including|integration|issue|issues|lint|linter|linting|locked|made|merge|merged|no|noted|now|passed|passes|passing|pass|pushed|push|ready|rebase|rebased|recorded|remaining|resolved|saved|set|staged|still|success|successful|successfully|succeeded|suite|task|tasks|test|tests|typecheck|unit|update|updated|verified|warning|warnings|work|working|works|zero|[0-9a-f]{7,}|\d+)$/;
 
 /** Returns true for "All 31 tests pass", which does not tell of what. */
 function namesNothing(text: string): boolean {
@@ -263,7 +268,18 @@ export function isTelling(sentence: string): boolean {
 /** Splits a sentence that would be cut into its clauses, of which each tells something of its own. */
 function clauses({ text, kind }: ProseSentence): ProseSentence[] {
   if (kind === "code" || text.length <= CHARS_MAX) return [{ text, kind }];
-  return text.split(CLAUSE_END).map((clause) => ({ text: clause, kind }));
+  const found: string[] = [];
+  let open = "";
+  // Each clause is followed by what divides it from the next one.
+  for (const [index, piece] of text.split(CLAUSE_END).entries()) {
+    if (index % 2 === 0) open += piece;
+    else if (open.length < CLAUSE_CHARS_MIN) open += piece;
+    else {
+      found.push(open);
+      open = "";
+    }
+  }
+  return [...found, open].map((clause) => ({ text: clause, kind }));
 }
 
 /** The worth of a sentence by who says it, and how it falls with each sentence before it in the message. */

@@ -11,8 +11,11 @@ export const RECAP_MS_DEFAULT = 7 * 24 * 60 * 60 * 1_000;
 const SESSIONS_MAX = 200;
 /** The newest sessions whose open ends are looked for. */
 const ENDING_SESSIONS_MAX = 20;
-/** The newest messages with words of a session that are read, a page at a time, and the most pages. */
-const SAID_MAX = 80;
+/** The newest messages with words that are read of all sessions together, and the least and the most of one. */
+const SAID_TOTAL = 2_400;
+const SAID_MIN = 80;
+const SAID_MAX = 800;
+/** They are read a page at a time, because the newest may be later than the time asked for. */
 const PAGES_MAX = 5;
 /** What is told of all topics may have about so many tokens for each line of the other kinds in a topic. */
 const TOLD_TOKENS = 210;
@@ -90,8 +93,9 @@ export function recapOf(repositories: Repositories, options: RecapSettings, read
   const oldestFirst = sessionIds.toReversed();
   const repeated = reader("", () => repositories.origins.repeatedIn(oldestFirst), new Map<string, Set<number>>());
   const groups = new Map<string, Group>();
+  const saidMax = Math.min(SAID_MAX, Math.max(SAID_MIN, Math.floor(SAID_TOTAL / sessionIds.length)));
   const found = sessionIds.flatMap((id) => {
-    return reader(id, () => sessionIn(repositories, id, span, repeated.get(id)), undefined) ?? [];
+    return reader(id, () => sessionIn(repositories, id, span, saidMax, repeated.get(id)), undefined) ?? [];
   });
   const [subagents, sessions] = [true, false].map((isSubagent) => {
     return found.filter(({ parentId }) => (parentId !== undefined) === isSubagent);
@@ -145,6 +149,7 @@ function sessionIn(
   { messages, overviews, sessions }: Repositories,
   id: string,
   span: Span,
+  saidMax: number,
   repeated: ReadonlySet<number> | undefined,
 ): OwnSession | undefined {
   const session = sessions.known(id);
@@ -154,7 +159,7 @@ function sessionIn(
     sessionId === id && repeated?.has(messageId) !== true;
   const counted = messages.timesIn(id, span).filter(({ id: messageId }) => repeated?.has(messageId) !== true);
   if (counted.length === 0) return undefined;
-  const said = saidIn(messages, id, span).filter(isOwn);
+  const said = saidIn(messages, id, span, saidMax).filter(isOwn);
   const byTime = counted.toSorted((left, right) => left.atMs - right.atMs);
   // These two are read whole, and so compared with their checksums.
   const ends = messages.byIds([byTime[0]!.id, byTime.at(-1)!.id]);
@@ -179,13 +184,13 @@ function sessionIn(
 }
 
 /** The newest messages with words in a time, in order. */
-function saidIn(messages: Repositories["messages"], id: string, span: Span): NotableMessage[] {
+function saidIn(messages: Repositories["messages"], id: string, span: Span, countMax: number): NotableMessage[] {
   let said: NotableMessage[] = [];
   let seqEnd = Number.MAX_SAFE_INTEGER;
-  for (let page = 0; page < PAGES_MAX && said.length < SAID_MAX; page++) {
-    const older = messages.saidBefore(id, { seqFrom: 0, seqEnd, limit: SAID_MAX });
+  for (let page = 0; page < PAGES_MAX && said.length < countMax; page++) {
+    const older = messages.saidBefore(id, { seqFrom: 0, seqEnd, limit: countMax });
     said = [...older.filter(({ createdAtMs }) => isIn(span, createdAtMs)), ...said];
-    if (older.length < SAID_MAX || older[0]!.createdAtMs < span.sinceMs) break;
+    if (older.length < countMax || older[0]!.createdAtMs < span.sinceMs) break;
     seqEnd = older[0]!.seq;
   }
   return said;
