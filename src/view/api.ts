@@ -16,6 +16,7 @@ import type {
   VerifyReport,
 } from "../index.ts";
 import type { AnswerSession } from "../session/aids/answer.ts";
+import type { AskAnswer } from "../session/aids/ask-answer.ts";
 import type { NearTheme } from "../session/aids/near-themes.ts";
 import type { WorkItem, WorkQuestion } from "../session/aids/work-items.ts";
 
@@ -33,6 +34,8 @@ export interface GetRoutes {
   "/api/news": { request: NewsRequest; answer: NewsAnswer };
   "/api/search": { request: SearchRequest; answer: SearchAnswer };
   "/api/themes": { request: ThemesRequest; answer: ThemesAnswer };
+  /** What an agent would get for a question. Both routes for questions are refused with status 403 if `About.agent` is null. */
+  "/api/evidence": { request: AskRequest; answer: EvidenceAnswer };
   "/api/session": { request: { session: string }; answer: SessionAnswer };
   "/api/outline": { request: OutlineRequest; answer: OutlineAnswer };
   "/api/messages": { request: MessagesRequest; answer: MessagesAnswer };
@@ -71,8 +74,10 @@ export interface OtherRoutes {
   "/api/export": { session: string };
 }
 
-/** The routes that take JSON with POST. All but `enter` are refused with status 403 unless `About.isWritable`. */
+/** The routes that take JSON with POST. All but `enter` and `ask` are refused with status 403 unless `About.isWritable`. */
 export interface PostRoutes {
+  /** Sends the evidence to the agent, and ends the agent if the reader goes. It answers one question at a time: others get status 429. */
+  "/api/ask": { request: AskRequest; answer: AskAnswer };
   /** Exchanges the token of the URL's fragment for the key. It works once. */
   "/api/enter": { request: { token: string }; answer: { key: string } };
   "/api/rename": { request: { session: string; title: string }; answer: { title: string } };
@@ -94,6 +99,8 @@ export interface About {
   path: string;
   /** True with `--write`. */
   isWritable: boolean;
+  /** The name of the agent that answers questions; null if there is none. */
+  agent: string | null;
   nowMs: number;
   /** All projects of the store with their names for people, and all agents (`source`), in alphabetical order. */
   projects: { project: string; name: string }[];
@@ -197,6 +204,20 @@ export interface ThemesRequest {
 export interface ThemesAnswer {
   themes: NearTheme[];
   tookMs: number;
+}
+
+export interface AskRequest {
+  q: string;
+  project?: string;
+}
+
+export interface EvidenceAnswer {
+  messageCount: number;
+  sessionCount: number;
+  /** Of all that would be sent; 0 if nothing would. */
+  tokenCount: number;
+  /** Says why nothing would be sent, or what is to be known of what would. */
+  note: string | null;
 }
 
 /** What agents did: with a file, with an error, with a command, or which errors keep coming back. */

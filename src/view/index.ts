@@ -1,5 +1,6 @@
 import { openStore, type Store } from "../index.ts";
 import { readingEmbedder, storedEmbedder } from "../session/embedder-choice.ts";
+import { type AnsweringAgent, Asking } from "./ask.ts";
 import { readAssets } from "./assets.ts";
 import { Routes } from "./routes.ts";
 import { ViewServer } from "./server.ts";
@@ -12,6 +13,8 @@ export interface ViewOptions {
   write?: boolean;
   /** The id of the session to show first. */
   session?: string;
+  /** The agent of this machine that answers questions. What is found is sent to its model. By default nobody can ask. */
+  agent?: AnsweringAgent;
 }
 
 export interface View {
@@ -29,11 +32,11 @@ export interface View {
  * @throws {StoreError} the errors of `openStore`; `OPTION_INVALID` for a port that cannot be had.
  */
 export async function serveView(store: Store | string, options: ViewOptions = {}): Promise<View> {
-  const { port = 0, write = false, session = null } = options;
+  const { port = 0, write = false, session = null, agent } = options;
   const open = (path: string): Store =>
     openStore(path, { readonly: !write, embedder: write ? storedEmbedder : readingEmbedder });
   const view = new ViewStore(typeof store === "string" ? () => open(store) : store, write);
-  const server = new ViewServer(new Routes(view, session), readAssets());
+  const server = new ViewServer(new Routes(view, new Asking(view, agent), session), readAssets());
   try {
     const url = await server.listen(port);
     return {

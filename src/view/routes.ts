@@ -19,6 +19,7 @@ import { internalsOf } from "../session/opened-store.ts";
 import { Forgetting } from "./acts.ts";
 import { Apart } from "./apart.ts";
 import type { About, GetRoutes, PostRoutes } from "./api.ts";
+import type { Asking } from "./ask.ts";
 import { contextAnswer } from "./context.ts";
 import { Events } from "./events.ts";
 import { forestAnswer, logAnswer, whyAnswer } from "./forest.ts";
@@ -36,7 +37,10 @@ type Get<R extends keyof GetRoutes> = (
   signal: AbortSignal,
 ) => Promise<GetRoutes[R]["answer"]> | GetRoutes[R]["answer"];
 type Asked<F extends z.core.$ZodShape> = Given<z.output<z.ZodMiniObject<F, z.core.$strict>>>;
-type Post<R extends keyof PostRoutes> = (body: unknown) => PostRoutes[R]["answer"];
+type Post<R extends keyof PostRoutes> = (
+  body: unknown,
+  signal: AbortSignal,
+) => Promise<PostRoutes[R]["answer"]> | PostRoutes[R]["answer"];
 
 const LEVELS = ["step", "cluster", "theme", "subject", "span"] as const;
 const LOST_LINES_MAX = 100;
@@ -45,6 +49,9 @@ const SUBJECTS_DEFAULT = 100;
 const PAGE_DEFAULT = 5_000;
 const PAGE_MAX = 20_000;
 
+const ASK_FIELDS = { q: text(), project: z.optional(text()) };
+const ASK_BODY = z.strictObject(ASK_FIELDS) as unknown as ObjectSchema;
+
 /** What the routes of a view answer. They translate, and leave every decision to the library. */
 export class Routes {
   readonly view: ViewStore;
@@ -52,13 +59,15 @@ export class Routes {
   readonly #list: SessionList;
   readonly #apart = new Apart();
   readonly #forgetting: Forgetting;
+  readonly #asking: Asking;
   readonly #session: string | null;
 
-  constructor(view: ViewStore, session: string | null) {
+  constructor(view: ViewStore, asking: Asking, session: string | null) {
     this.view = view;
     this.events = new Events(view);
     this.#list = new SessionList(view);
     this.#forgetting = new Forgetting(view);
+    this.#asking = asking;
     this.#session = session;
   }
 
@@ -116,6 +125,7 @@ export class Routes {
       },
       (request) => this.view.read((store) => themesAnswer(store, request)),
     ),
+    "/api/evidence": withQuery(ASK_FIELDS, (request) => this.#asking.evidence(request)),
     "/api/session": this.#withStore({ session: text() }, (store, { session }) => sessionPage(store, session)),
     "/api/outline": this.#withStore(
       {
@@ -193,6 +203,7 @@ export class Routes {
 
   /** All but `enter`, which the server answers. */
   readonly post: { readonly [R in Exclude<keyof PostRoutes, "/api/enter">]: Post<R> } = {
+    "/api/ask": (body, signal) => this.#asking.ask(parseArguments(ASK_BODY, body) as Asked<typeof ASK_FIELDS>, signal),
     "/api/rename": this.#act({ session: text(), title: identifier() }, ({ session, title }) =>
       this.view.write("rename", (store) => {
         store.resume(session).update({ title: title });
@@ -218,6 +229,7 @@ export class Routes {
       version: VERSION,
       path: this.view.path,
       isWritable: this.view.isWritable,
+      agent: this.#asking.agent?.title ?? null,
       nowMs: Date.now(),
       projects: named.projects.map(({ project, name }) => ({ project, name })),
       sources: named.sources.map(({ source }) => String(source)),

@@ -150,7 +150,7 @@ export class ViewServer {
       const { post } = this.#routes;
       if (!Object.hasOwn(post, pathname)) throw notFound();
       const body = await bodyOf(request);
-      return this.#json(response, 200, post[pathname as keyof typeof post](body));
+      return this.#answerWith(response, () => post[pathname as keyof typeof post](body, signal));
     }
     switch (pathname) {
       case "/api/events":
@@ -162,10 +162,14 @@ export class ViewServer {
     }
     const { get } = this.#routes;
     if (!Object.hasOwn(get, pathname)) throw notFound();
-    // The check of a large store takes minutes. With the answer, the time begins again.
-    request.socket.setTimeout(0);
-    const value = await get[pathname as keyof typeof get](searchParams, signal);
-    request.socket.setTimeout(this.#server.timeout);
+    return this.#answerWith(response, () => get[pathname as keyof typeof get](searchParams, signal));
+  }
+
+  /** The check of a large store takes minutes, and so may an agent. With the answer, the time begins again. */
+  async #answerWith(response: ServerResponse, answer: () => unknown): Promise<void> {
+    response.socket?.setTimeout(0);
+    const value = await answer();
+    response.socket?.setTimeout(this.#server.timeout);
     this.#json(response, 200, value);
   }
 

@@ -6,7 +6,9 @@ import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { bundlePage } from "../../scripts/build/page.ts";
 import { importFiles } from "../../src/imports/index.ts";
 import { openStore } from "../../src/index.ts";
+import { Asking } from "../../src/view/ask.ts";
 import { readAssets } from "../../src/view/assets.ts";
+import type { ViewOptions } from "../../src/view/index.ts";
 import { Routes } from "../../src/view/routes.ts";
 import { ViewServer } from "../../src/view/server.ts";
 import { ViewStore } from "../../src/view/view-store.ts";
@@ -53,9 +55,12 @@ async function bundledPage(): Promise<string> {
 }
 
 /** Serves a store, and opens its page. */
-export async function openView(file: string, { write = false } = {}): Promise<OpenView> {
+export async function openView(
+  file: string,
+  { write = false, agent }: Pick<ViewOptions, "write" | "agent"> = {},
+): Promise<OpenView> {
   const store = new ViewStore(() => openStore(file, { readonly: !write }), write);
-  const server = new ViewServer(new Routes(store, null), readAssets(await bundledPage()));
+  const server = new ViewServer(new Routes(store, new Asking(store, agent), null), readAssets(await bundledPage()));
   const url = await server.listen(0);
   const { origin } = new URL(url);
   const browser: Browser = await launchChromium(chromium!);

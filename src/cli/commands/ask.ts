@@ -1,6 +1,7 @@
 import { Option } from "commander";
 import { oneOf } from "../../core/options.ts";
-import type { AgentName, Ask, CitationCheck } from "../../session/aids/ask.ts";
+import type { AgentName, Ask } from "../../session/aids/ask.ts";
+import type { AskSource } from "../../session/aids/ask-answer.ts";
 import { askPerson } from "../agreement.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
@@ -27,14 +28,6 @@ interface AskFlags {
 const WAIT_S_DEFAULT = 300;
 const TOKENS_MIN = 500;
 const TOKENS_DEFAULT = 8_000;
-
-interface Source {
-  messageId: number;
-  sessionId: string;
-  project: string | null;
-  title: string | null;
-  atMs: number;
-}
 
 export const askCommand: Command<AskFlags> = {
   usage: "ask <question...>",
@@ -68,9 +61,7 @@ export const askCommand: Command<AskFlags> = {
 
   async run({ args, options, loadStores, storePath, terminal, json }) {
     const store = (await loadStores()).openToRead();
-    const { AGENT_NAMES, ASK_SYSTEM, askOf, callAgent, CALLED_AGENTS, CitationCheck } = await import(
-      "../../session/aids/ask.ts"
-    );
+    const { AGENT_NAMES, ASK_SYSTEM, askOf, CALLED_AGENTS } = await import("../../session/aids/ask.ts");
     const { with: named, project, session, since, until, tokensMax, wait = WAIT_S_DEFAULT, dryRun } = options;
     if (named !== undefined) oneOf("--with", named, AGENT_NAMES);
     const ask = await askOf(store, args.join(" "), {
@@ -96,30 +87,20 @@ export const askCommand: Command<AskFlags> = {
     if (agent === undefined) return { value: null, lines: ["Nothing was sent."] };
     remember(storePath, agent);
     if (note !== null && !json) terminal.note(note);
-    const check = new CitationCheck(evidence);
-    const lines = new AnswerLines(check, json ? () => {} : (line) => terminal.print(wrapped(line, terminal.width)));
     const { title } = CALLED_AGENTS[agent as AgentName];
     if (!json) terminal.progress(`${title} reads ${formatCount(tokens, "token")}`);
-    let usage: { inputTokens: number; outputTokens: number } | null = null;
-    await interruptible("Nothing was changed.", (signal) => {
+    const { answerOfAgent } = await import("../../session/aids/ask-answer.ts");
+    const answer = await interruptible("Nothing was changed.", (signal) => {
       terminal.whenReaderGone(() => process.kill(process.pid, "SIGTERM"));
-      return callAgent(agent as AgentName, {
-        system: ASK_SYSTEM,
-        prompt,
+      return answerOfAgent(agent as AgentName, ask, {
         signal,
         timeoutMs: wait * 1_000,
-        onText: (text) => lines.add(text),
-        onUsage: (counted) => {
-          usage = counted;
-        },
+        ...(!json && { onLine: (line: string) => terminal.print(wrapped(line, terminal.width)) }),
       });
     });
     terminal.endProgress();
-    lines.end();
-    const sources = [...check.cited].map((id) => sourceOf(id, ask));
-    const struckOut = [...check.struckOut];
-    const value = { agent, answer: lines.text, sources, struckOut, ...facts, usage };
-    return { value, lines: sourceLines(sources, struckOut.length, terminal) };
+    const { sources, struckOut } = answer;
+    return { value: { agent, ...answer, ...facts }, lines: sourceLines(sources, struckOut.length, terminal) };
   },
 };
 
@@ -151,45 +132,7 @@ function remember(storePath: string, agent: string): void {
   } catch {}
 }
 
-/** Prints an answer while it comes, each line when it is whole. */
-class AnswerLines {
-  text = "";
-  readonly #check: CitationCheck;
-  readonly #print: (line: string) => void;
-  #begun = "";
-
-  constructor(check: CitationCheck, print: (line: string) => void) {
-    this.#check = check;
-    this.#print = print;
-  }
-
-  add(text: string): void {
-    const lines = (this.#begun + text).split("\n");
-    this.#begun = lines.pop()!;
-    for (const line of lines) this.#take(line);
-  }
-
-  end(): void {
-    if (this.#begun !== "") this.#take(this.#begun);
-    this.#begun = "";
-    this.text = this.text.trimEnd();
-  }
-
-  #take(written: string): void {
-    const line = this.#check.line(written);
-    if (line.trim() === "" && this.text === "") return;
-    this.text += `${line}\n`;
-    this.#print(line);
-  }
-}
-
-function sourceOf(messageId: number, { evidence, sessions }: Ask): Source {
-  const { sessionId, atMs } = evidence.find((one) => one.messageId === messageId)!;
-  const { project, name } = sessions.get(sessionId)!;
-  return { messageId, sessionId, project, title: name, atMs };
-}
-
-function* sourceLines(sources: readonly Source[], struckOutCount: number, terminal: Terminal): Generator<string> {
+function* sourceLines(sources: readonly AskSource[], struckOutCount: number, terminal: Terminal): Generator<string> {
   if (sources.length > 0) yield "";
   const width = Math.max(...sources.map(({ messageId }) => String(messageId).length));
   for (const { messageId, project, title, atMs } of sources) {

@@ -3,8 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Option } from "commander";
 import { printableJson } from "../../core/markup.ts";
+import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { wholeNumberOption } from "../options.ts";
+import { readAgentChoice, whatStays } from "../stores/agent-choice.ts";
 import { findSession, SESSION_MEANING } from "../stores/find-session.ts";
 
 const SIGNALS: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"];
@@ -21,7 +23,7 @@ export const viewCommand: Command<ViewFlags> = {
   details:
     "Sessions, search, what a model sees of a session, and how its forest grew. It prints a URL and opens it. The page works " +
     "offline and follows the store while agents write. Only this machine can reach it, and the URL lets one browser in, once. " +
-    "It is read-only unless --write is given. Ctrl-C ends it. With --json: {event: serving, url}, and {event: stopped} at the end.",
+    "It is read-only unless --write is given. Once an agent was chosen for `coppice ask`, questions can be asked in the page, too. Ctrl-C ends it. With --json: {event: serving, url}, and {event: stopped} at the end.",
   argument: SESSION_MEANING,
   options: [
     wholeNumberOption("port", "the port (default: a free one)", 0),
@@ -34,7 +36,13 @@ export const viewCommand: Command<ViewFlags> = {
     const store = (await loadStores()).openToRead();
     const session = typed === undefined ? undefined : findSession(store, typed).id;
     const { serveView } = await import("../../view/index.ts");
-    const view = await serveView(storePath, { port, write, ...(session !== undefined && { session }) });
+    const agent = await answeringAgent(storePath, store);
+    const view = await serveView(storePath, {
+      port,
+      write,
+      ...(session !== undefined && { session }),
+      ...(agent !== undefined && { agent }),
+    });
     terminal.print(json ? printableJson({ event: "serving", url: view.url }) : view.url);
     const folder = open && !json ? openInBrowser(view.url) : undefined;
     if (!json) terminal.note("Ctrl-C ends it.");
@@ -46,6 +54,15 @@ export const viewCommand: Command<ViewFlags> = {
     return { value: { event: "stopped" }, lines: [] };
   },
 };
+
+/** Returns the agent that was chosen for `ask`, if one was. */
+async function answeringAgent(storePath: string, store: Store) {
+  const { ask } = readAgentChoice(storePath);
+  if (ask === undefined) return undefined;
+  const { AGENT_NAMES, CALLED_AGENTS } = await import("../../session/aids/ask.ts");
+  const name = AGENT_NAMES.find((one) => one === ask);
+  return name && { name, title: CALLED_AGENTS[name].title, ...(await whatStays(() => store)) };
+}
 
 /**
  * Opens a file that leads to the URL, because every user of the machine can read the arguments of a process. Without a browser, or

@@ -35,9 +35,10 @@ export function get<R extends keyof GetRoutes>(
 export function post<R extends keyof PostRoutes>(
   route: R,
   body: PostRoutes[R]["request"],
+  signal?: AbortSignal,
 ): Promise<PostRoutes[R]["answer"]> {
   const headers = { "content-type": "application/json" };
-  return answerOf(ask(route, { method: "POST", headers, body: JSON.stringify(body) }));
+  return answerOf(ask(route, { method: "POST", headers, body: JSON.stringify(body), ...(signal && { signal }) }));
 }
 
 async function answerOf<A>(fetching: Promise<Response>): Promise<A> {

@@ -5,6 +5,7 @@ import type { SearchHit, SearchRequest, SearchSession } from "../../api.ts";
 import { useGet } from "../client.ts";
 import { count, dateTime, sessionTitle, shortDay, visible } from "../format.ts";
 import { about } from "../live.ts";
+import { AgentAnswer } from "../parts/agent-answer.tsx";
 import { Data } from "../parts/data.tsx";
 import { Empty, Failure } from "../parts/states.tsx";
 import { Themes } from "../parts/themes.tsx";
@@ -26,12 +27,14 @@ const PARTS = {
 
 export function SearchView() {
   const { q = "", project, source, role, days, session, explain, by } = params.value;
+  const { sources, roles, agent } = about.value!;
   const isByTheme = by === "theme" && session === undefined;
+  const isAsked = by === "answer" && session === undefined && agent !== null;
   const box = useRef<HTMLInputElement>(null);
   useLayoutEffect(() => box.current?.focus(), []);
   const sinceMs = Number(days) > 0 ? new Date().setHours(0, 0, 0, 0) - (Number(days) - 1) * 86_400_000 : undefined;
   const { data, error, url, reload } = useGet(
-    q.trim() === "" || isByTheme ? null : "/api/search",
+    q.trim() === "" || isByTheme || isAsked ? null : "/api/search",
     {
       q,
       limit: HITS_MAX,
@@ -49,7 +52,6 @@ export function SearchView() {
     { q, limit: HITS_MAX, ...(project !== undefined && { project }) },
     { delayMs: 40 },
   );
-  const { sources, roles } = about.value!;
   const hits = data?.sessions.flatMap((one) => one.hits) ?? [];
   const toFirst = (event: KeyboardEvent) => {
     if (event.key !== "ArrowDown" && event.key !== "Enter") return;
@@ -80,15 +82,16 @@ export function SearchView() {
         {session === undefined && (
           <select
             aria-label="What to find"
-            value={isByTheme ? "theme" : ""}
+            value={isByTheme ? "theme" : isAsked ? "answer" : ""}
             onChange={(event) => change({ by: event.currentTarget.value })}
           >
             <option value="">Messages</option>
             <option value="theme">Themes</option>
+            {agent !== null && <option value="answer">An answer by {visible(agent)}</option>}
           </select>
         )}
         <ProjectChoice />
-        {!isByTheme && (
+        {!isByTheme && !isAsked && (
           <>
             <Choice
               label="Agent"
@@ -129,7 +132,7 @@ export function SearchView() {
             Search all sessions
           </button>
         )}
-        {q.trim() !== "" && <Data url={isByTheme ? nearby.url : url} sql={data?.sql} />}
+        {q.trim() !== "" && !isAsked && <Data url={isByTheme ? nearby.url : url} sql={data?.sql} />}
       </div>
       {(error ?? nearby.error) ? (
         <Failure error={(error ?? nearby.error)!} onRetry={isByTheme ? nearby.reload : reload} />
@@ -137,6 +140,8 @@ export function SearchView() {
         <Empty title="What are you looking for?">
           <p>Type words, a file, an error, a question. A phrase in double quotes must occur exactly.</p>
         </Empty>
+      ) : isAsked ? (
+        <AgentAnswer q={q.trim()} project={project} />
       ) : isByTheme ? (
         nearby.data !== undefined && (
           <>
