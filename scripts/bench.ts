@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { benchBuilds } from "./bench/builds.ts";
 import { benchContext } from "./bench/context.ts";
 import { benchDamage } from "./bench/damage.ts";
 import { benchDay } from "./bench/day.ts";
@@ -19,6 +20,7 @@ import { benchView } from "./bench/view.ts";
 import { benchWatch } from "./bench/watch.ts";
 
 interface Options {
+  against?: string | undefined;
   megabytes?: string | undefined;
   seconds?: string | undefined;
   messages?: string | undefined;
@@ -36,6 +38,7 @@ interface Options {
 const BENCHMARKS: Record<string, (options: Options) => Promise<{ name: string; figures: Record<string, number> }>> = {
   store: ({ messages, only }) =>
     benchStore({ messagesLarge: messages === undefined ? undefined : Number(messages), only }),
+  builds: ({ against }) => benchBuilds(against),
   context: ({ folder }) => benchContext({ folder }),
   damage: ({ copies, seed, only }) =>
     benchDamage(copies === undefined ? undefined : Number(copies), {
@@ -75,6 +78,7 @@ const BENCHMARKS: Record<string, (options: Options) => Promise<{ name: string; f
 const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: {
+    against: { type: "string" },
     megabytes: { type: "string" },
     seconds: { type: "string" },
     messages: { type: "string" },
@@ -93,7 +97,7 @@ const { positionals, values } = parseArgs({
 const bench = BENCHMARKS[positionals[0] ?? ""];
 if (bench === undefined) {
   console.error(
-    "Usage: npm run --silent bench -- store [--messages N | --only append] [--json] | context [--folder DIR] [--json] | damage [--copies N] [--seed S] [--only columns] [--json] | fuzz [--inputs N] [--seed S | --random] [--only TARGET:NUMBER[-NUMBER]] [--json] | frameworks [--messages N] [--peers DIR] [--json] | gemini [--data DIR] [--json] | head [--messages N] [--json] | hook [--messages N] [--folder DIR] [--json] | hub [--only push|follow|everywhere|faults|cuts] [--messages N] [--json] | import [--megabytes N] [--json] | mcp [--messages N] [--folder DIR] [--json] | million --folder DIR [--json] | package [--folder DIR] [--json] | recall [--folder DIR [--build-million]] [--json] | view [--messages N] [--folder DIR] [--json] | watch [--megabytes N] [--seconds N] [--json]",
+    "Usage: npm run --silent bench -- store [--messages N | --only append] [--json] | builds [--against COMMIT] [--json] | context [--folder DIR] [--json] | damage [--copies N] [--seed S] [--only columns] [--json] | fuzz [--inputs N] [--seed S | --random] [--only TARGET:NUMBER[-NUMBER]] [--json] | frameworks [--messages N] [--peers DIR] [--json] | gemini [--data DIR] [--json] | head [--messages N] [--json] | hook [--messages N] [--folder DIR] [--json] | hub [--only push|follow|everywhere|faults|cuts] [--messages N] [--json] | import [--megabytes N] [--json] | mcp [--messages N] [--folder DIR] [--json] | million --folder DIR [--json] | package [--folder DIR] [--json] | recall [--folder DIR [--build-million]] [--json] | view [--messages N] [--folder DIR] [--json] | watch [--megabytes N] [--seconds N] [--json]",
   );
   process.exit(2);
 }

@@ -27,7 +27,7 @@ function entries(): { programs: Record<string, string>; typed: string[] } {
   const programs = {
     ...published,
     cli: "cli/main.ts",
-    "hook-prompt": "hooks/prompt.ts",
+    hook: "hooks/run-hook.ts",
     "import-thread": "imports/import-thread.ts",
     "database-process": "importers/database-process.ts",
     "apart-process": "view/apart-process.ts",
@@ -45,7 +45,7 @@ export async function buildPackage(out: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
   const { programs, typed } = entries();
   const bundled = await bundlePrograms(SOURCE, programs, folder);
-  await bundleBin(SOURCE, "cli/bin.ts", { "cli/main.ts": "cli.js", "hooks/prompt.ts": "hook-prompt.js" }, folder);
+  await bundleBin(SOURCE, "cli/bin.ts", { "cli/main.ts": "cli.js", "hooks/run-hook.ts": "hook.js" }, folder);
   const inPage = await bundlePage(join(SOURCE, "view/page"), join(folder, "view"));
   writeFileSync(join(folder, "demo.json.br"), packedTexts(DEMO));
   writeFileSync(join(folder, "licenses.txt"), licensesOf([...bundled, ...inPage]));

@@ -1,7 +1,7 @@
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
-import { type Plugin, type RolldownOutput, rolldown } from "rolldown";
+import { type InputOptions, type Plugin, type RolldownOutput, rolldown } from "rolldown";
 import { chunkOf } from "./chunks.ts";
 import { breakLines } from "./lines.ts";
 
@@ -34,33 +34,48 @@ export async function bundlePrograms(source: string, programs: Record<string, st
     ...PACKAGE.optionalDependencies,
     ...PACKAGE.peerDependencies,
   }).filter((name) => name !== "drizzle-orm"); // the store has its own copy, and the types of `coppice/schema` need the user's
-  const bundle = await rolldown({
-    input: Object.fromEntries(Object.entries(programs).map(([name, file]) => [name, join(source, file)])),
+  const options: InputOptions = {
     platform: "node",
     external: [/^node:/, ...dependencies.map((name) => new RegExp(`^${name}(/|$)`))],
     plugins: [inlineValues(INLINED.map((file) => join(source, file))), withoutAjv()],
     onLog: (_level, log) => {
       throw new Error(log.message);
     },
-  });
+  };
+  const input = Object.fromEntries(Object.entries(programs).map(([name, file]) => [name, join(source, file)]));
+  const bundle = await rolldown({ ...options, input });
   const output = await bundle.write({
     dir: out,
     entryFileNames: "[name].js",
     chunkFileNames: "chunk-[name]-[hash].js",
-    codeSplitting: { groups: [{ name: chunkOf(source), debugName: "library" }] },
+    codeSplitting: { groups: [{ name: await chunkOf(source, options), debugName: "library" }] },
     minify: MINIFY,
     comments: false,
   });
   for (const { fileName } of output.output) {
     const file = join(out, fileName);
-    writeFileSync(file, breakLines(readFileSync(file, "utf8")));
+    writeFileSync(file, breakLines(withoutFacades(readFileSync(file, "utf8"))));
   }
   return modulesOf(output);
 }
 
 /**
- * Bundles the file that users run. It is CommonJS, because Node loads this in half the time. What is imported with `import()` is in files
- * of its own, which only hooks load.
+ * Takes Node's modules without `import`. For an `import`, Node reads every property of a module, and loads what is behind the lazy ones:
+ * streams for `node:fs`.
+ */
+function withoutFacades(code: string): string {
+  return code.replace(IMPORTS, (imports) =>
+    imports.replace(/import\s*\{([^}]*)\}\s*from\s*"(node:[^"]+)";?/g, (_, names: string, module: string) => {
+      return `const {${names.replace(/\s+as\s+/g, ":")}}=process.getBuiltinModule("${module}");`;
+    }),
+  );
+}
+
+/** Matches the imports at the start of a chunk. Further on, such words are in texts. */
+const IMPORTS = /^(?:import\b[^;"]*"[^"]*";?\s*)+/;
+
+/**
+ * Bundles the file that users run. It is CommonJS, because Node starts this faster.
  *
  * @param others  The programs that this one loads when it needs them: the file of each in the package, by its source.
  */
@@ -70,8 +85,6 @@ export async function bundleBin(source: string, entry: string, others: Readonly<
     platform: "node",
     external: [/^node:/],
     plugins: [
-      inlineValues(INLINED.map((name) => join(source, name))),
-      driverWhenNeeded(),
       {
         name: "other-program",
         resolveId: (id, importer) => {
@@ -84,33 +97,10 @@ export async function bundleBin(source: string, entry: string, others: Readonly<
       throw new Error(log.message);
     },
   });
-  const { output } = await bundle.write({
-    dir: out,
-    entryFileNames: "coppice.cjs",
-    chunkFileNames: "chunk-[name].cjs",
-    format: "cjs",
-    minify: MINIFY,
-    comments: false,
-  });
-  for (const { fileName } of output) {
-    const file = join(out, fileName);
-    writeFileSync(file, breakLines(readFileSync(file, "utf8")));
-  }
-  chmodSync(join(out, "coppice.cjs"), 0o755);
-}
-
-/**
- * Loads the driver of SQLite with the code that uses it. Otherwise the first line of the program loads it, and a missing driver ends a
- * hook before it can say so in its log.
- */
-function driverWhenNeeded(): Plugin {
-  const driver = "better-sqlite3";
-  const loader = `${driver}-loader.cjs`;
-  return {
-    name: "driver-when-needed",
-    resolveId: (id, importer) => (id !== driver ? null : importer === loader ? { id, external: true } : loader),
-    load: (id) => (id === loader ? `module.exports = require("${driver}");` : null),
-  };
+  const file = join(out, "coppice.cjs");
+  await bundle.write({ file, format: "cjs", dynamicImportInCjs: false, minify: MINIFY, comments: false });
+  writeFileSync(file, breakLines(readFileSync(file, "utf8")));
+  chmodSync(file, 0o755);
 }
 
 /** Names are kept, so that stack traces name the source of an error. */

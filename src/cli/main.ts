@@ -13,7 +13,9 @@ process.on("uncaughtException", (error) => {
   process.exit(1);
 });
 
-// `process.exit` would cut off output that a pipe has not taken yet.
-process.exitCode = await runCommandLine(argv, { groups: COMMAND_GROUPS, version: VERSION, terminal });
-// After an interruption, something may still wait for input that never comes.
-if (Number(process.exitCode) > 128) process.exit();
+void runCommandLine(argv, { groups: COMMAND_GROUPS, version: VERSION, terminal }).then((exitCode) => {
+  // `process.exit` would cut off output that a pipe has not taken yet.
+  process.exitCode = exitCode;
+  // After an interruption, something may still wait for input that never comes.
+  if (exitCode > 128) process.exit();
+});

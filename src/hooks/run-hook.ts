@@ -1,14 +1,13 @@
 import { existsSync, writeSync } from "node:fs";
 import type { Readable } from "node:stream";
-import { hookFile } from "../core/hook-lines.ts";
 import { openQuickly } from "../store/index.ts";
 import { answerOf, takesText } from "./answer.ts";
 import { sayBefore } from "./before-action.ts";
-import { type BegunFiring, begin } from "./begin.ts";
+import { type BegunFiring, begin, type SessionMemory } from "./begin.ts";
+import { within } from "./deadline.ts";
 import { type Firing, firingOf, isFromStore } from "./firing.ts";
-import { HookLog, type LogEntry, lineOf, unbegunEntry } from "./hook-log.ts";
+import { HookLog, type LogEntry, unbegunEntry } from "./hook-log.ts";
 import type { Said } from "./quotation.ts";
-import { killAfter } from "./watchdog.ts";
 
 /** The most bytes of an agent's JSON. A larger one is a mistake. */
 export const INPUT_BYTES_MAX = 4 * 1024 * 1024;
@@ -20,8 +19,6 @@ const INPUT_PAUSE_MS_MAX = 500;
 const HOOK_MS_MAX = 3_000;
 /** The start of a session reads a week of work, and many sessions may start at once. A compaction is preceded by an import. */
 const LONGER_MS_MAX: Partial<Record<string, number>> = { "session-start": 5_000, "before-compaction": 12_000 };
-/** How much longer a process lives whose thread is blocked, so that the timer does not fire. */
-const GRACE_MS = 300;
 /** How long the hook waits for the import that an event starts. Other events start none. */
 const IMPORT_MS_MAX: Partial<Record<Firing["event"], number>> = { "before-compaction": 8_000, "turn-end": 0 };
 
@@ -36,21 +33,20 @@ export interface HookCall {
  * goes wrong, nothing is printed, and the log has the reason.
  */
 export async function runHook(call: HookCall): Promise<never> {
-  const limitMs = LONGER_MS_MAX[call.event ?? ""] ?? HOOK_MS_MAX;
-  killAfter(limitMs + GRACE_MS, lastWords(call, limitMs));
   const run = new HookRun(call);
   const giveUp = (error: unknown): never => {
     run.fail(error);
     process.exit(0);
   };
   process.on("uncaughtException", giveUp); // and unhandled rejections
-  setTimeout(() => giveUp(`It took longer than ${limitMs} ms.`), limitMs);
+  setTimeout(() => giveUp(run.late), run.msMax);
   await run.answer(process.stdin, (text) => writeSync(1, text));
   process.exit(0);
 }
 
 /** The answer to one event. Whatever goes wrong, it is empty, and the log has the reason. */
 export class HookRun {
+  readonly msMax: number;
   readonly #call: HookCall;
   readonly #startMs = Date.now();
   #begun: BegunFiring | undefined;
@@ -58,6 +54,12 @@ export class HookRun {
 
   constructor(call: HookCall) {
     this.#call = call;
+    this.msMax = LONGER_MS_MAX[call.event ?? ""] ?? HOOK_MS_MAX;
+  }
+
+  /** What is logged of a run that took too long. */
+  get late(): string {
+    return `It took longer than ${this.msMax} ms.`;
   }
 
   /** @param write  Called with the answer, unless it is empty. */
@@ -72,7 +74,7 @@ export class HookRun {
       this.#begun = begun;
       const importMsMax = IMPORT_MS_MAX[firing.event];
       if (importMsMax !== undefined) this.#importing = await imported(firing, storePath, begun.id, importMsMax);
-      const said = takesText(firing) ? await saidAt(firing, storePath, begun) : undefined;
+      const said = takesText(firing) ? await this.#saidAt(firing, begun) : undefined;
       const answer = answerOf(firing, said);
       if (answer !== "") write(answer);
       const { tokens, messageIds, about } = said ?? {};
@@ -86,31 +88,35 @@ export class HookRun {
     }
   }
 
+  async #saidAt(firing: Firing, { memory }: BegunFiring): Promise<Said | undefined> {
+    const { storePath } = this.#call;
+    const say = await answererOf(firing);
+    const msLeft = this.#startMs + this.msMax - Date.now();
+    return within(msLeft, () => say(storePath, firing, memory));
+  }
+
   fail(error: unknown): void {
-    const failure = error instanceof Error ? error.message : String(error);
+    const isLate = (error as NodeJS.ErrnoException | undefined)?.code === "ERR_SCRIPT_EXECUTION_TIMEOUT";
+    const failure = isLate ? this.late : error instanceof Error ? error.message : String(error);
     if (this.#begun !== undefined) this.#begun.end({ ...this.#importing, failure });
     else new HookLog(this.#call.storePath).add(unbegunEntry({ ...this.#call, failure }, this.#startMs));
   }
 }
 
-/** Returns the entry of a process that is killed. */
-function lastWords({ storePath, ...call }: HookCall, limitMs: number): { path: string; line: string } {
-  const startMs = Date.now();
-  const failure = `It was killed, because something blocked it for longer than ${limitMs} ms.`;
-  const entry = unbegunEntry({ ...call, failure }, startMs, startMs + limitMs + GRACE_MS);
-  return { path: hookFile(storePath, "log.jsonl"), line: lineOf(entry) };
-}
+type Answerer = (storePath: string, firing: Firing, memory: SessionMemory) => Said | undefined;
 
-async function saidAt(firing: Firing, storePath: string, { memory }: BegunFiring): Promise<Said | undefined> {
-  // An agent acts often, so what only other events need is not loaded.
-  if (isFromStore(firing)) return (await import("./from-store.ts")).sayFromStore(storePath, firing, memory);
+/** Loads what answers an event. An agent acts often, so what only other events need is not loaded. */
+async function answererOf(firing: Firing): Promise<Answerer> {
+  if (isFromStore(firing)) return (await import("./from-store.ts")).sayFromStore;
   const say = firing.event === "before-action" ? sayBefore : (await import("./hook.ts")).sayAt;
-  const reader = openQuickly(storePath);
-  try {
-    return say(reader, firing, memory);
-  } finally {
-    reader.close();
-  }
+  return (storePath, ...given) => {
+    const reader = openQuickly(storePath);
+    try {
+      return say(reader, ...given);
+    } finally {
+      reader.close();
+    }
+  };
 }
 
 /** Reads an agent's JSON. Some agents leave the pipe open after it. */

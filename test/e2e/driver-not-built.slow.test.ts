@@ -79,5 +79,5 @@ test("a hook ends with 0 and says so in its log alone, also without any driver",
   expect(fired()).toMatchObject(silent);
   rmSync(join(modules, DRIVER), { recursive: true });
   expect(fired()).toMatchObject(silent);
-  expect(failures()).toEqual([expect.any(String), expect.stringContaining("Cannot find module 'better-sqlite3'")]);
+  expect(failures()).toEqual([expect.any(String), expect.stringContaining("Cannot find package 'better-sqlite3'")]);
 });
