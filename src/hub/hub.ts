@@ -4,17 +4,11 @@ import type { Store } from "../session/store.ts";
 import { hubNameOf, hubNotesOf, storeIdOf } from "../store/index.ts";
 import { HubConnection } from "./connection.ts";
 import { type EverywhereHit, type EverywhereOptions, searchEverywhere } from "./everywhere.ts";
+import { becomeOwn, isOfAll, Link } from "./link.ts";
+import { type PulledSession, Puller, type PullOptions } from "./pull.ts";
 import { type PushedSession, Pusher } from "./push.ts";
 import { enterHub, sessionsToPush } from "./remote.ts";
-import {
-  becomeOwn,
-  isOfAll,
-  type PulledSession,
-  Puller,
-  type PullOptions,
-  type SyncProgress,
-  type SyncReport,
-} from "./sync.ts";
+import { Syncer, type SyncProgress, type SyncReport } from "./sync.ts";
 
 export interface PushProgress {
   sessionId: string;
@@ -175,7 +169,7 @@ class OpenedHub implements Hub {
   async push(store: Store, options: PushOptions): Promise<PushReport> {
     const { sessions, projects = [], signal, onProgress } = options;
     const { repositories } = internalsOf(store);
-    const pusher = new Pusher(this.#connection, repositories, await this.#enter(store, "push", signal), signal);
+    const pusher = new Pusher(await this.#enter(store, "push", signal));
     const report: PushReport = {
       ...{ sessionCount: 0, messageCount: 0, ...(await pusher.forget()) },
       ...{ gone: [], kept: [], moved: [], forked: [], behind: [], diverged: [] },
@@ -250,23 +244,21 @@ class OpenedHub implements Hub {
   }
 
   async pull(store: Store, sessionId: string, options: PullOptions = {}): Promise<PulledSession> {
-    const storeId = await this.#enter(store, "pull", options.signal);
-    return new Puller(this.#connection, internalsOf(store), storeId, options.signal).pull(sessionId, options);
+    return new Puller(await this.#enter(store, "pull", options.signal)).pull(sessionId, options);
   }
 
   async sync(
     store: Store,
     { signal, onProgress }: { signal?: AbortSignal; onProgress?: (progress: SyncProgress) => void } = {},
   ): Promise<SyncReport> {
-    const storeId = await this.#enter(store, "sync", signal);
-    return new Puller(this.#connection, internalsOf(store), storeId, signal).sync(onProgress);
+    return new Syncer(await this.#enter(store, "sync", signal)).sync(onProgress);
   }
 
-  /** Makes what a store notes be about this hub. @returns the id of the store. @throws {StoreError} `STORE_READONLY`. */
-  async #enter(store: Store, operation: string, signal: AbortSignal | undefined): Promise<string> {
+  /** Makes what a store notes be about this hub. @throws {StoreError} `STORE_READONLY`. */
+  async #enter(store: Store, operation: string, signal: AbortSignal | undefined): Promise<Link> {
     const storeId = writableId(store, operation);
     enterHub(store, await this.#connection.enter(signal));
-    return storeId;
+    return new Link(this.#connection, internalsOf(store), storeId, signal);
   }
 
   sessions({
