@@ -2,11 +2,12 @@ import { StoreError } from "../core/errors.ts";
 import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
 import { baseNameOf, isPath } from "../core/project.ts";
 import type { SessionHead } from "../session/moving/copies.ts";
-import { endOf, idHere, projectOnHub, type Repositories } from "../store/index.ts";
+import { endOf, idHere, noteOnHub, projectOnHub, type Repositories } from "../store/index.ts";
 import { commonPlace } from "./compare.ts";
 import type { Link } from "./link.ts";
-import { headOf, readable } from "./log.ts";
+import { headDigestIn, headOf, readable } from "./log.ts";
 import { HEAD_DIGEST, logFrom, pathOnHub, type SessionRow } from "./rows.ts";
+import { headIn, headNote } from "./unsent.ts";
 
 /** Brings single sessions of the hub into a store: the next events of a copy, or what others have added to a session of the store. */
 export class Bringer {
@@ -22,7 +23,8 @@ export class Bringer {
   async bring(row: SessionRow, onMessages: (count: number) => void): Promise<string | undefined> {
     const { sessionNo } = row;
     this.#assertNoLess(row);
-    const { head, digest } = await this.#headOf(row);
+    const { bytes, digest } = await this.#headOf(row);
+    const head = headOf(bytes);
     const id = this.#link.store.copies.putHead(head, {
       ...{
         hub: this.#link.hub,
@@ -80,17 +82,43 @@ export class Bringer {
   }
 
   /** @throws {StoreError} `SESSION_NOT_FOUND` if the session was forgotten meanwhile. */
-  async #headOf({ sessionNo, name }: SessionRow): Promise<{ head: SessionHead; digest: string }> {
+  async #headOf({ sessionNo, name }: SessionRow): Promise<{ bytes: Buffer | null; digest: string }> {
     const rows = await this.#link.transaction(async (client) => {
       const sql = `SELECT ${readable("head")} AS bytes, ${HEAD_DIGEST} AS digest FROM ${this.#link.schema}.sessions WHERE session_no = $1`;
       return (await client.query<{ bytes: Buffer | null; digest: string }>(sql, [sessionNo])).rows;
     });
     if (rows[0] === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId: name });
-    return { head: headOf(rows[0].bytes), digest: rows[0].digest };
+    return rows[0];
   }
 
   /** Brings a session up to date that began here or is taken. @returns how it then is to what the hub has. */
   async bringUp(
+    id: string,
+    row: SessionRow,
+    onMessages: (count: number) => void,
+  ): Promise<"same" | "ahead" | "diverged"> {
+    const found = await this.#bringMessages(id, row, onMessages);
+    if (found !== "diverged") await this.bringHead(id, row);
+    return found;
+  }
+
+  /** Brings the title, the settings and the items of a session of this store, if another has changed them. */
+  async bringHead(id: string, row: SessionRow): Promise<void> {
+    const { head: noted } = this.#link.notes(id);
+    const { bytes } = await this.#headOf(row);
+    const digest = headDigestIn(bytes);
+    const known = noted?.split(" ")[0];
+    if (digest === known) return;
+    this.#link.write("pull", () => {
+      // Another process may have pushed it.
+      if (this.#link.isCopy(id) || this.#link.notes(id).head !== noted) return;
+      const isChanged = headIn(this.#repositories, id).digest !== known;
+      this.#link.store.copies.merge(id, headOf(bytes), row.name, isChanged);
+      noteOnHub(this.#repositories, id, { head: headNote(digest, row.project) });
+    });
+  }
+
+  async #bringMessages(
     id: string,
     row: SessionRow,
     onMessages: (count: number) => void,
@@ -113,7 +141,7 @@ export class Bringer {
         isLast ? { sessionNo, length, isCopy } : {},
         () => !this.#link.isCopy(id) && JSON.stringify(this.#endOf(id)) === known,
       );
-      if (added === undefined) return this.bringUp(id, row, onMessages); // something was appended meanwhile
+      if (added === undefined) return this.#bringMessages(id, row, onMessages); // something was appended meanwhile
       onMessages(added.messageCount);
       end = added.end;
     }

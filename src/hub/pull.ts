@@ -2,7 +2,8 @@ import { StoreError } from "../core/errors.ts";
 import { beganHere, newIdHere, noteOnHub, type Repositories, takeForgottenCopy } from "../store/index.ts";
 import { Bringer } from "./bring.ts";
 import { becomeOwn, type Link } from "./link.ts";
-import { SESSION_COLUMNS, type SessionRow } from "./rows.ts";
+import { HEAD_DIGEST, SESSION_COLUMNS, type SessionRow } from "./rows.ts";
+import { headIn, headNote } from "./unsent.ts";
 
 export interface PullOptions {
   /** True to go on with the session in this store: only this store may push it from then on. False by default. */
@@ -93,15 +94,18 @@ export class Puller {
     if (isMissing && !isOwn) throw new StoreError("SESSION_FORGOTTEN", { sessionId: id });
     const isTaken = await this.#link.transaction(async (client) => {
       const sql = `UPDATE ${this.#link.schema}.sessions SET holder = $2, pushed_at = clock_timestamp(), pushed_by = session_user
-        WHERE session_no = $1 AND length = $3 AND holder IN ($4, $2)`;
-      return (await client.query(sql, [row.sessionNo, this.#link.storeId, row.length, row.holder])).rowCount === 1;
+        WHERE session_no = $1 AND length = $3 AND holder IN ($4, $2) AND ${HEAD_DIGEST} = $5`;
+      const known = [row.sessionNo, this.#link.storeId, row.length, row.holder, row.head];
+      return (await client.query(sql, known)).rowCount === 1;
     });
     if (!isTaken) return false;
     this.#link.write("pull", () => {
+      const { sessionNo, length, project } = row;
+      // A copy has what the hub has, as far as it can have it here.
+      const same = this.#link.isCopy(id) && { head: headNote(headIn(this.#repositories, id).digest, project) };
       sessions.setAuthor(id, null);
-      const { sessionNo, length } = row;
       const stale = isMissing && { isStale: true as const }; // what began here is pushed anew without it
-      noteOnHub(this.#repositories, id, { isCopy: undefined, sessionNo, length, head: undefined, ...stale });
+      noteOnHub(this.#repositories, id, { isCopy: undefined, sessionNo, length, ...same, ...stale });
     });
     return true;
   }

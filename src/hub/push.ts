@@ -14,7 +14,7 @@ import { indexWords } from "./everywhere.ts";
 import type { Link } from "./link.ts";
 import { encodeBody } from "./log.ts";
 import { goneBack, lengthsThere, pathOnHub, rowOf } from "./rows.ts";
-import { bodyOfHead, headIn, type Place, placeSent, type Unsent, unsentFrom } from "./unsent.ts";
+import { bodyOfHead, headIn, headNote, type Place, placeSent, type Unsent, unsentFrom } from "./unsent.ts";
 
 /**
  * What became of a session. `gone`: the hub has forgotten it, or messages of it. `moved`: another store has taken it, and this one has
@@ -73,10 +73,12 @@ export class Pusher {
 
   /** True if the session has anything that the hub lacks, as far as the store knows. It asks nobody. */
   hasUnsent(sessionId: string, project: string): boolean {
-    const { head, sessionNo, isStale } = this.#link.notes(sessionId);
+    const { head, sessionNo, isStale, isCopy } = this.#link.notes(sessionId);
     if (sessionNo === undefined || isStale) return true;
     const place = placeSent(this.#repositories, sessionId);
-    if (place === undefined || head !== headOf(this.#repositories, sessionId, project)) return true;
+    if (place === undefined) return true;
+    // The title and the items of a session that another store has taken are that store's.
+    if (!isCopy && head !== headNote(headIn(this.#repositories, sessionId).digest, project)) return true;
     return unsentFrom(this.#repositories, sessionId, place).events.length > 0;
   }
 
@@ -193,7 +195,7 @@ export class Pusher {
     if (sessionNo === undefined) return "refused";
     const unsent = unsentFrom(this.#repositories, sessionId, place);
     const current = headIn(this.#repositories, sessionId);
-    const digest = digestWith(current.digest, project);
+    const digest = headNote(current.digest, project);
     const head = digest === known ? undefined : current;
     const events = keep === undefined ? unsent.events : [{ keep }, ...unsent.events];
     if (events.length === 0 && head === undefined) return { ...unsent, hasChanged: false };
@@ -232,7 +234,13 @@ export class Pusher {
       return true;
     });
     if (!isTaken) return "refused";
-    this.note(sessionId, { ...unsent.notes, sessionNo, length: length + events.length, head: digest });
+    this.note(sessionId, {
+      ...unsent.notes,
+      sessionNo,
+      length: length + events.length,
+      head: digest,
+      isCopy: undefined,
+    });
     return { ...unsent, hasChanged: true };
   }
 
@@ -262,7 +270,10 @@ export class Pusher {
       );
     }
     const hasMoreHere = same.hasMore;
-    if (isTaken) return hasMoreHere ? "moved" : "unchanged";
+    if (isTaken) {
+      this.note(sessionId, { isCopy: true });
+      return hasMoreHere ? "moved" : "unchanged";
+    }
     const hasMoreThere = path.messages.slice(same.count).some((one) => !same.isForgotten(one));
     const isOfOthers = (isStale || row.length > known) && hasMoreThere;
     if (isOfOthers) return hasMoreHere ? "diverged" : "behind";
@@ -284,14 +295,6 @@ export class Pusher {
 }
 
 const ATTEMPTS_MAX = 5;
-
-function headOf(repositories: Repositories, sessionId: string, project: string): string {
-  return digestWith(headIn(repositories, sessionId).digest, project);
-}
-
-function digestWith(digest: string, project: string): string {
-  return `${digest} ${project}`;
-}
 
 /** Postgres stores no U+0000 in texts. What a session is called is in its head, unchanged. */
 function shownText(text: string | null): string | null {

@@ -113,7 +113,10 @@ export class Syncer {
         if (isAnew) this.#link.note(id, { forgotten }); // messages of it were forgotten elsewhere
         return false;
       }
-      if (row.length === length) return false;
+      if (row.length === length) {
+        await this.#bringer.bringHead(id, row);
+        return false;
+      }
       let isNews = false;
       await this.#bringer.bringUp(id, row, (count) => {
         isNews ||= count > 0;
