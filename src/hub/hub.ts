@@ -90,8 +90,8 @@ export interface Hub {
    * Sends what the hub lacks: new messages, and whatever else has changed in the sessions. It can be stopped at any time and called again.
    *
    * @throws {StoreError} `HUB_UNREACHABLE`, `HUB_REFUSED`, `HUB_CHANGED`, `HUB_NOT_READY`, `FORMAT_UNSUPPORTED`, `SESSION_NOT_FOUND`, `STORE_READONLY`,
-   *   `OPTION_INVALID`; `SESSION_SHARED`, after all others were pushed, if the hub has forgotten what a fork in the store shares. What
-   *   was sent before stays.
+   *   `OPTION_INVALID`; after all others were pushed, `SESSION_SHARED` if the hub has forgotten what a fork in the store shares, and
+   *   `STORE_CORRUPT` if a session is damaged. What was sent before stays.
    */
   push(store: Store, options: PushOptions): Promise<PushReport>;
 
@@ -174,12 +174,19 @@ class OpenedHub implements Hub {
       ...{ sessionCount: 0, messageCount: 0, ...(await pusher.forget()) },
       ...{ gone: [], kept: [], moved: [], forked: [], behind: [], diverged: [] },
     };
-    const chosen = sessionsToPush(store, sessions, projects);
-    const lost = await pusher.missing(chosen.map(({ id }) => id));
+    let refused: unknown; // the other sessions are pushed first
+    const refuse = (sessionId: string, error: unknown): void => {
+      refused ??= StoreError.is(error, "STORE_CORRUPT") ? damageIn(sessionId, error) : error;
+    };
+    const chosen = sessionsToPush(store, sessions, projects, refuse);
+    const lost = await pusher.missing(
+      chosen.map(({ id }) => id),
+      refuse,
+    );
     const missing = new Set(lost.missing);
     // If the hub has less of a session than it had, what it lacks may not be forgotten.
     const isBack = lost.shorter.size > 0;
-    let [refused]: Iterable<unknown> = lost.shorter.values();
+    for (const [sessionId, error] of lost.shorter) refuse(sessionId, error);
     let doneCount = 0;
     for (const { id, project } of chosen) {
       const name = project === null ? "" : hubNameOf(repositories, project);
@@ -190,7 +197,7 @@ class OpenedHub implements Hub {
         const isDecided = sessions !== undefined || forgotten === "asked";
         const decision = isDecided ? options.forgotten : undefined;
         // Another process may have sent it since.
-        const isMissing = missing.has(id) && (await pusher.missing([id])).missing.length > 0;
+        const isMissing = missing.has(id) && (await pusher.missing([id], refuse)).missing.length > 0;
         if (lost.shorter.has(id) || (isBack && isMissing)) {
           // It is neither sent nor forgotten.
         } else if (isMissing || forgotten === "asked" || (forgotten !== undefined && decision !== undefined)) {
@@ -207,7 +214,7 @@ class OpenedHub implements Hub {
         }
       } catch (error) {
         if (signal?.aborted || isOfAll(error)) throw error;
-        refused ??= error; // the other sessions are pushed first
+        refuse(id, error);
       }
       const { outcome, messageCount } = pushed;
       if (outcome === "pushed") report.sessionCount += 1;
@@ -289,6 +296,12 @@ class OpenedHub implements Hub {
   close(): Promise<void> {
     return this.#connection.close();
   }
+}
+
+/** A row has no name that a person knows, so the error says of which session it is. */
+function damageIn(sessionId: string, error: StoreError<"STORE_CORRUPT">): StoreError {
+  const { path, reason } = error.details;
+  return new StoreError("STORE_CORRUPT", { path, reason: `session "${sessionId}": ${reason}` }, { cause: error });
 }
 
 /** Returns the id of a store. @throws {StoreError} `STORE_READONLY`. */

@@ -7,7 +7,9 @@ import {
   isForgottenCopy,
   type NameOnHub,
   notePushed,
+  type OnDamaged,
   type Repositories,
+  unlessDamagedIn,
 } from "../store/index.ts";
 import { commonPlace } from "./compare.ts";
 import { indexWords } from "./everywhere.ts";
@@ -110,9 +112,13 @@ export class Pusher {
   }
 
   /** Returns those of the sessions that the hub has no longer, and errors about those of which it has less than it had. */
-  async missing(sessionIds: readonly string[]): Promise<{ missing: string[]; shorter: Map<string, StoreError> }> {
+  async missing(
+    sessionIds: readonly string[],
+    onDamaged: OnDamaged,
+  ): Promise<{ missing: string[]; shorter: Map<string, StoreError> }> {
     const noted = sessionIds.flatMap((id) => {
-      const { sessionNo, forgotten, isStale, length } = this.#link.notes(id);
+      const notes = unlessDamagedIn(this.#repositories, id, () => this.#link.notes(id), onDamaged);
+      const { sessionNo, forgotten, isStale, length } = notes ?? {};
       return sessionNo === undefined || forgotten === "kept" ? [] : [{ id, sessionNo, isStale, length }];
     });
     const missing: string[] = [];

@@ -1,5 +1,12 @@
 import type { StoreError } from "../core/errors.ts";
-import { allHubNotes, isForgottenCopy, type NameOnHub, type Repositories } from "../store/index.ts";
+import {
+  allHubNotes,
+  isForgottenCopy,
+  type NameOnHub,
+  type OnDamaged,
+  type Repositories,
+  unlessDamagedIn,
+} from "../store/index.ts";
 import { Bringer } from "./bring.ts";
 import { isOfAll, type Link } from "./link.ts";
 import { type Follows, followsOf, noteSynced } from "./remote.ts";
@@ -35,6 +42,12 @@ const FOLLOWED = (schema: string): string => `FROM ${schema}.sessions s
     AND length > 0 AND holder <> $2 AND ($3::bigint IS NOT NULL AND last_at_ms >= $3
       OR EXISTS (SELECT FROM unnest($4::text[], $5::bigint[]) AS f(name, since) WHERE f.name = s.project AND last_at_ms >= f.since))`;
 
+interface Copy extends NameOnHub {
+  id: string;
+  sessionNo: number;
+  length: number;
+}
+
 /** Brings what is new of all that a store follows. */
 export class Syncer {
   readonly #link: Link;
@@ -54,9 +67,12 @@ export class Syncer {
    */
   async sync(onProgress?: (progress: SyncProgress) => void): Promise<SyncReport> {
     const follows = followsOf(this.#repositories);
-    const { sessionCount, gone, anew, shorter, now } = await this.#news(follows);
     const report: SyncReport = { sessionCount: 0, messageCount: 0, forgotten: [], refused: [] };
-    for (const { sessionId, error } of shorter) report.refused.push({ sessionId, reason: error.message });
+    const refuse = (sessionId: string, { message: reason }: Error): void => {
+      if (!report.refused.some((one) => one.sessionId === sessionId)) report.refused.push({ sessionId, reason });
+    };
+    const { sessionCount, gone, anew, shorter, now } = await this.#news(follows, this.#copies(refuse));
+    for (const { sessionId, error } of shorter) refuse(sessionId, error);
     const isBack = shorter.length > 0;
     const retry = isBack ? [...follows.retry] : [];
     let doneCount = 0;
@@ -75,7 +91,7 @@ export class Syncer {
         } catch (error) {
           if (this.#link.signal?.aborted || isOfAll(error)) throw error;
           retry.push(row.sessionNo);
-          report.refused.push({ sessionId: row.name, reason: (error as Error).message });
+          refuse(row.name, error as Error);
         }
         doneCount = Math.min(doneCount + 1, sessionCount); // others push meanwhile
         progressed();
@@ -85,9 +101,11 @@ export class Syncer {
       failure = error; // what was forgotten goes all the same
     }
     if (gone.size > 0) {
-      const { dropped, refused } = this.#link.store.copies.drop(this.#copies(gone).map(({ id }) => id));
+      // Some are made anew by now.
+      const left = this.#copies(refuse).filter(({ sessionNo }) => gone.has(sessionNo));
+      const { dropped, refused } = this.#link.store.copies.drop(left.map(({ id }) => id));
       report.forgotten = dropped;
-      for (const { sessionId, error } of refused) report.refused.push({ sessionId, reason: error.message });
+      for (const { sessionId, error } of refused) refuse(sessionId, error);
     }
     this.#link.store.eraseDue();
     if (failure !== undefined) throw failure;
@@ -131,12 +149,16 @@ export class Syncer {
     return (await this.#bringer.bring(row, onMessages)) !== undefined;
   }
 
-  /** Returns the copies with their names and numbers on the hub. @param numbers  Only those. */
-  #copies(numbers?: ReadonlySet<number>): (NameOnHub & { id: string; sessionNo: number; length: number })[] {
-    const notes = this.#link.read(() => allHubNotes(this.#repositories));
-    return [...notes].flatMap(([id, { isCopy, sessionNo, length = 0, origin = this.#link.storeId, name = id }]) => {
-      const isAsked = isCopy && sessionNo !== undefined && numbers?.has(sessionNo) !== false;
-      return isAsked && this.#link.isCopy(id) ? { id, sessionNo, length, origin, name } : [];
+  /** Returns the copies with their names and numbers on the hub. */
+  #copies(onDamaged: OnDamaged): Copy[] {
+    return this.#link.read(() => {
+      const { storeId } = this.#link;
+      return [...allHubNotes(this.#repositories, onDamaged)].flatMap(([id, notes]) => {
+        const { isCopy, sessionNo, length = 0, origin = storeId, name = id } = notes;
+        if (!isCopy || sessionNo === undefined) return [];
+        const isThere = unlessDamagedIn(this.#repositories, id, () => this.#link.isCopy(id), onDamaged);
+        return isThere ? { id, sessionNo, length, origin, name } : [];
+      });
     });
   }
 
@@ -144,14 +166,16 @@ export class Syncer {
    * Asks how many followed sessions have something new, for the numbers of copies whose sessions the hub has no longer, and which of
    * those were begun anew, followed or not. `shorter`: copies of which the hub has less than it had. Then nothing counts as gone.
    */
-  async #news(follows: Follows): Promise<{
+  async #news(
+    follows: Follows,
+    copies: readonly Copy[],
+  ): Promise<{
     sessionCount: number;
     gone: ReadonlySet<number>;
     anew: SessionRow[];
-    shorter: { sessionId: string; sessionNo: number; error: StoreError }[];
+    shorter: { sessionId: string; error: StoreError }[];
     now: string;
   }> {
-    const copies = this.#copies();
     return this.#link.transaction(async (client) => {
       const { schema } = this.#link;
       const sql = `SELECT count(*) AS "sessionCount", now()::text AS now ${FOLLOWED(schema)}`;
@@ -164,7 +188,7 @@ export class Syncer {
       );
       const shorter = copies.flatMap(({ id, sessionNo, length }) => {
         const error = goneBack(this.#link.hub, id, there.get(sessionNo), length);
-        return error === undefined ? [] : { sessionId: id, sessionNo, error };
+        return error === undefined ? [] : { sessionId: id, error };
       });
       const gone = shorter.length > 0 ? [] : copies.filter(({ sessionNo }) => !there.has(sessionNo));
       const named = `SELECT ${SESSION_COLUMNS} FROM ${schema}.sessions

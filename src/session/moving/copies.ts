@@ -230,7 +230,7 @@ export class Copies {
   /**
    * Deletes copies. `eraseDue` removes their bytes.
    *
-   * @returns their ids; and those that stay, because forks in the store share their messages.
+   * @returns their ids; and those that stay, because forks in the store share their messages, or their rows are damaged.
    */
   drop(ids: readonly string[]): { dropped: string[]; refused: { sessionId: string; error: StoreError }[] } {
     const dropped: string[] = [];
@@ -241,7 +241,7 @@ export class Copies {
         this.#sessionOf(sessionId).release();
         dropped.push(sessionId);
       } catch (error) {
-        if (!StoreError.is(error, "SESSION_SHARED")) throw error;
+        if (!StoreError.is(error, "SESSION_SHARED") && !StoreError.is(error, "STORE_CORRUPT")) throw error;
         refused.push({ sessionId, error });
       }
     }
