@@ -4,17 +4,11 @@ import type { Store } from "../session/store.ts";
 import { hubNameOf, hubNotesOf, storeIdOf } from "../store/index.ts";
 import { HubConnection } from "./connection.ts";
 import { type EverywhereHit, type EverywhereOptions, searchEverywhere } from "./everywhere.ts";
+import { becomeOwn, isOfAll, Link } from "./link.ts";
+import { type PulledSession, Puller, type PullOptions } from "./pull.ts";
 import { type PushedSession, Pusher } from "./push.ts";
 import { enterHub, sessionsToPush } from "./remote.ts";
-import {
-  becomeOwn,
-  isOfAll,
-  type PulledSession,
-  Puller,
-  type PullOptions,
-  type SyncProgress,
-  type SyncReport,
-} from "./sync.ts";
+import { Syncer, type SyncProgress, type SyncReport } from "./sync.ts";
 
 export interface PushProgress {
   sessionId: string;
@@ -96,8 +90,8 @@ export interface Hub {
    * Sends what the hub lacks: new messages, and whatever else has changed in the sessions. It can be stopped at any time and called again.
    *
    * @throws {StoreError} `HUB_UNREACHABLE`, `HUB_REFUSED`, `HUB_CHANGED`, `HUB_NOT_READY`, `FORMAT_UNSUPPORTED`, `SESSION_NOT_FOUND`, `STORE_READONLY`,
-   *   `OPTION_INVALID`; `SESSION_SHARED`, after all others were pushed, if the hub has forgotten what a fork in the store shares. What
-   *   was sent before stays.
+   *   `OPTION_INVALID`; after all others were pushed, `SESSION_SHARED` if the hub has forgotten what a fork in the store shares, and
+   *   `STORE_CORRUPT` if a session is damaged. What was sent before stays.
    */
   push(store: Store, options: PushOptions): Promise<PushReport>;
 
@@ -175,17 +169,24 @@ class OpenedHub implements Hub {
   async push(store: Store, options: PushOptions): Promise<PushReport> {
     const { sessions, projects = [], signal, onProgress } = options;
     const { repositories } = internalsOf(store);
-    const pusher = new Pusher(this.#connection, repositories, await this.#enter(store, "push", signal), signal);
+    const pusher = new Pusher(await this.#enter(store, "push", signal));
     const report: PushReport = {
       ...{ sessionCount: 0, messageCount: 0, ...(await pusher.forget()) },
       ...{ gone: [], kept: [], moved: [], forked: [], behind: [], diverged: [] },
     };
-    const chosen = sessionsToPush(store, sessions, projects);
-    const lost = await pusher.missing(chosen.map(({ id }) => id));
+    let refused: unknown; // the other sessions are pushed first
+    const refuse = (sessionId: string, error: unknown): void => {
+      refused ??= StoreError.is(error, "STORE_CORRUPT") ? damageIn(sessionId, error) : error;
+    };
+    const chosen = sessionsToPush(store, sessions, projects, refuse);
+    const lost = await pusher.missing(
+      chosen.map(({ id }) => id),
+      refuse,
+    );
     const missing = new Set(lost.missing);
     // If the hub has less of a session than it had, what it lacks may not be forgotten.
     const isBack = lost.shorter.size > 0;
-    let [refused]: Iterable<unknown> = lost.shorter.values();
+    for (const [sessionId, error] of lost.shorter) refuse(sessionId, error);
     let doneCount = 0;
     for (const { id, project } of chosen) {
       const name = project === null ? "" : hubNameOf(repositories, project);
@@ -196,7 +197,7 @@ class OpenedHub implements Hub {
         const isDecided = sessions !== undefined || forgotten === "asked";
         const decision = isDecided ? options.forgotten : undefined;
         // Another process may have sent it since.
-        const isMissing = missing.has(id) && (await pusher.missing([id])).missing.length > 0;
+        const isMissing = missing.has(id) && (await pusher.missing([id], refuse)).missing.length > 0;
         if (lost.shorter.has(id) || (isBack && isMissing)) {
           // It is neither sent nor forgotten.
         } else if (isMissing || forgotten === "asked" || (forgotten !== undefined && decision !== undefined)) {
@@ -213,7 +214,7 @@ class OpenedHub implements Hub {
         }
       } catch (error) {
         if (signal?.aborted || isOfAll(error)) throw error;
-        refused ??= error; // the other sessions are pushed first
+        refuse(id, error);
       }
       const { outcome, messageCount } = pushed;
       if (outcome === "pushed") report.sessionCount += 1;
@@ -250,23 +251,21 @@ class OpenedHub implements Hub {
   }
 
   async pull(store: Store, sessionId: string, options: PullOptions = {}): Promise<PulledSession> {
-    const storeId = await this.#enter(store, "pull", options.signal);
-    return new Puller(this.#connection, internalsOf(store), storeId, options.signal).pull(sessionId, options);
+    return new Puller(await this.#enter(store, "pull", options.signal)).pull(sessionId, options);
   }
 
   async sync(
     store: Store,
     { signal, onProgress }: { signal?: AbortSignal; onProgress?: (progress: SyncProgress) => void } = {},
   ): Promise<SyncReport> {
-    const storeId = await this.#enter(store, "sync", signal);
-    return new Puller(this.#connection, internalsOf(store), storeId, signal).sync(onProgress);
+    return new Syncer(await this.#enter(store, "sync", signal)).sync(onProgress);
   }
 
-  /** Makes what a store notes be about this hub. @returns the id of the store. @throws {StoreError} `STORE_READONLY`. */
-  async #enter(store: Store, operation: string, signal: AbortSignal | undefined): Promise<string> {
+  /** Makes what a store notes be about this hub. @throws {StoreError} `STORE_READONLY`. */
+  async #enter(store: Store, operation: string, signal: AbortSignal | undefined): Promise<Link> {
     const storeId = writableId(store, operation);
     enterHub(store, await this.#connection.enter(signal));
-    return storeId;
+    return new Link(this.#connection, internalsOf(store), storeId, signal);
   }
 
   sessions({
@@ -297,6 +296,12 @@ class OpenedHub implements Hub {
   close(): Promise<void> {
     return this.#connection.close();
   }
+}
+
+/** A row has no name that a person knows, so the error says of which session it is. */
+function damageIn(sessionId: string, error: StoreError<"STORE_CORRUPT">): StoreError {
+  const { path, reason } = error.details;
+  return new StoreError("STORE_CORRUPT", { path, reason: `session "${sessionId}": ${reason}` }, { cause: error });
 }
 
 /** Returns the id of a store. @throws {StoreError} `STORE_READONLY`. */

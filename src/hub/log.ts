@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import * as z from "zod/mini";
 import { digestOf } from "../core/digest.ts";
@@ -88,6 +89,16 @@ const HEAD = once(() => {
     items: z.array(item.check(z.refine(({ value, bytes }) => (value === undefined) !== (bytes === undefined)))),
   });
 });
+
+/** A digest of a head, by which a store knows what the hub has of its own session. */
+export function digestOfHead(head: unknown): string {
+  return hash("sha256", JSON.stringify(head)).slice(0, 32);
+}
+
+/** @param body  As `readable` gives it. @throws {StoreError} `ROWS_INVALID`. */
+export function headDigestIn(body: Buffer | null): string {
+  return digestOfHead(decoded(body));
+}
 
 /** @param body  As `readable` gives it. @throws {StoreError} `ROWS_INVALID`. */
 export function headOf(body: Buffer | null): SessionHead {

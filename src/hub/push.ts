@@ -1,23 +1,22 @@
-import type { PoolClient } from "pg";
 import { StoreError } from "../core/errors.ts";
 import { HUB_BODY_BYTES_MAX } from "../core/limits.ts";
-import type { SessionEvent } from "../session/moving/copies.ts";
 import {
-  assertHub,
   forgottenEverywhere,
   forgottenNumbers,
-  forgottenOnHubIn,
   type HubNotes,
-  hubNotesOf,
   isForgottenCopy,
   type NameOnHub,
   notePushed,
+  type OnDamaged,
   type Repositories,
+  unlessDamagedIn,
 } from "../store/index.ts";
-import type { HubConnection } from "./connection.ts";
+import { commonPlace } from "./compare.ts";
 import { indexWords } from "./everywhere.ts";
-import { encodeBody, eventsOf, type HubMessage, HubPath, type LogRow, logPage } from "./log.ts";
-import { bodyOfHead, headIn, type Place, pathOf, placeSent, type Unsent, unsentFrom } from "./unsent.ts";
+import type { Link } from "./link.ts";
+import { encodeBody } from "./log.ts";
+import { goneBack, lengthsThere, pathOnHub, rowOf } from "./rows.ts";
+import { bodyOfHead, headIn, headNote, type Place, placeSent, type Unsent, unsentFrom } from "./unsent.ts";
 
 /**
  * What became of a session. `gone`: the hub has forgotten it, or messages of it. `moved`: another store has taken it, and this one has
@@ -31,71 +30,14 @@ export interface PushedSession {
   messageCount: number;
 }
 
-/** The row of a session on the hub. */
-export interface SessionRow {
-  sessionNo: number;
-  origin: string;
-  name: string;
-  holder: string;
-  beganBy: string;
-  project: string;
-  /** A digest of its head. */
-  head: string;
-  length: number;
-  messageCount: number;
-  /** When its last message was appended; null if it has none. */
-  lastAtMs: number | null;
-  pushedBy: string;
-}
-
-/** SQL: the digest of a head, in hexadecimal. */
-export const HEAD_DIGEST = "left(encode(sha256(head), 'hex'), 32)";
-
-export const SESSION_COLUMNS = `session_no AS "sessionNo", origin, session_id AS name, holder, began_by AS "beganBy", project, ${HEAD_DIGEST} AS head, length,
-  message_count AS "messageCount", last_at_ms AS "lastAtMs", pushed_by AS "pushedBy"`;
-
-/**
- * Yields the events of a session's log from a place on, as many as a push has sent at once. `length` counts all until then.
- *
- * @param until  How many events the session's row says that it has.
- */
-export async function* logFrom(
-  hub: HubConnection,
-  { sessionNo, length: until }: Pick<SessionRow, "sessionNo" | "length">,
-  from: number,
-  signal?: AbortSignal,
-): AsyncGenerator<{ events: SessionEvent[]; length: number }> {
-  for (let next = from; next < until; ) {
-    const rows = await hub.transaction(async (client) => {
-      const first = `coalesce((SELECT max(n) FROM ${hub.schema}.log WHERE session_no = $1 AND n <= $2), 0)`;
-      const sql = logPage(hub.schema, `session_no = $1 AND n < $3 AND n >= ${first}`);
-      return (await client.query<LogRow>(sql, [sessionNo, next, until])).rows;
-    }, signal);
-    const before = next;
-    for (const { n, body } of rows) {
-      if (n > next) break;
-      const events = eventsOf(body).slice(next - n, until - n);
-      if (events.length === 0) continue;
-      next += events.length;
-      yield { events, length: next };
-    }
-    if (next === before)
-      throw new StoreError("ROWS_INVALID", { reason: `a row of the log is missing at place ${next}` });
-  }
-}
-
 /** Sends the sessions of a store to a hub. */
 export class Pusher {
-  readonly #hub: HubConnection;
+  readonly #link: Link;
   readonly #repositories: Repositories;
-  readonly #storeId: string;
-  readonly #signal: AbortSignal | undefined;
 
-  constructor(hub: HubConnection, repositories: Repositories, storeId: string, signal: AbortSignal | undefined) {
-    this.#hub = hub;
-    this.#repositories = repositories;
-    this.#storeId = storeId;
-    this.#signal = signal;
+  constructor(link: Link) {
+    this.#link = link;
+    this.#repositories = link.repositories;
   }
 
   /**
@@ -109,11 +51,11 @@ export class Pusher {
     let outcome: PushOutcome | undefined;
     for (let attempt = 0; outcome === undefined; ) {
       if (!this.#isHere(sessionId)) return { outcome: "unchanged", messageCount: sent };
-      const { sessionNo, isStale } = this.#notes(sessionId);
+      const { sessionNo, isStale } = this.#link.notes(sessionId);
       const isBegun = (sessionNo !== undefined && !isStale) || (await this.#begin(sessionId, project));
       // At once, because another process may push it, too: events after one place at the length of another would be there twice.
       const { place, notes } = this.#repositories.database.read(() => {
-        return { place: placeSent(this.#repositories, sessionId), notes: this.#notes(sessionId) };
+        return { place: placeSent(this.#repositories, sessionId), notes: this.#link.notes(sessionId) };
       });
       const step = !isBegun || place === undefined ? "other" : await this.#sendFrom(sessionId, project, place, notes);
       if (typeof step === "object") {
@@ -123,7 +65,7 @@ export class Pusher {
       }
       attempt += 1;
       if (attempt > ATTEMPTS_MAX)
-        throw new StoreError("HUB_UNREACHABLE", { hub: this.#hub.name, reason: "others push it" });
+        throw new StoreError("HUB_UNREACHABLE", { hub: this.#link.hub.name, reason: "others push it" });
       const found = await this.#reconcile(sessionId, project);
       if (typeof found === "string") outcome = found;
       else sent += found;
@@ -133,10 +75,12 @@ export class Pusher {
 
   /** True if the session has anything that the hub lacks, as far as the store knows. It asks nobody. */
   hasUnsent(sessionId: string, project: string): boolean {
-    const { head, sessionNo, isStale } = this.#notes(sessionId);
+    const { head, sessionNo, isStale, isCopy } = this.#link.notes(sessionId);
     if (sessionNo === undefined || isStale) return true;
     const place = placeSent(this.#repositories, sessionId);
-    if (place === undefined || head !== headOf(this.#repositories, sessionId, project)) return true;
+    if (place === undefined) return true;
+    // The title and the items of a session that another store has taken are that store's.
+    if (!isCopy && head !== headNote(headIn(this.#repositories, sessionId).digest, project)) return true;
     return unsentFrom(this.#repositories, sessionId, place).events.length > 0;
   }
 
@@ -147,24 +91,20 @@ export class Pusher {
    */
   async forget(): Promise<{ forgottenCount: number; refusedCount: number }> {
     const { database } = this.#repositories;
-    const numbers = database.read(() => {
-      assertHub(this.#repositories, this.#hub);
-      return forgottenNumbers(this.#repositories);
-    });
+    const numbers = this.#link.read(() => forgottenNumbers(this.#repositories));
     if (numbers?.length === 0) return { forgottenCount: 0, refusedCount: 0 };
-    const { forgottenCount, left } = await this.#hub.transaction(async (client) => {
-      const { schema } = this.#hub;
+    const { forgottenCount, left } = await this.#link.transaction(async (client) => {
+      const { schema } = this.#link;
       // A restored hub may have given a number to another session, and it may have what was forgotten since.
       const terms = numbers === undefined ? "holder = $1 AND began_by = session_user" : "session_no = ANY ($1)";
       const sql = `SELECT session_no AS "sessionNo", origin, session_id AS name FROM ${schema}.sessions WHERE ${terms}`;
-      const { rows } = await client.query<NameOnHub & { sessionNo: number }>(sql, [numbers ?? this.#storeId]);
+      const { rows } = await client.query<NameOnHub & { sessionNo: number }>(sql, [numbers ?? this.#link.storeId]);
       const isForgotten = (row: NameOnHub): boolean => database.read(() => isForgottenCopy(this.#repositories, row));
       const found = rows.filter(isForgotten).map(({ sessionNo }) => sessionNo);
       const { rowCount } = await client.query(`DELETE FROM ${schema}.sessions WHERE session_no = ANY ($1)`, [found]);
       return { forgottenCount: rowCount ?? 0, left: await lengthsThere(client, schema, found) };
-    }, this.#signal);
-    database.write("push", () => {
-      assertHub(this.#repositories, this.#hub);
+    });
+    this.#link.write("push", () => {
       const done = (numbers ?? []).filter((one) => !left.has(one));
       forgottenEverywhere(this.#repositories, done);
     });
@@ -172,41 +112,32 @@ export class Pusher {
   }
 
   /** Returns those of the sessions that the hub has no longer, and errors about those of which it has less than it had. */
-  async missing(sessionIds: readonly string[]): Promise<{ missing: string[]; shorter: Map<string, StoreError> }> {
+  async missing(
+    sessionIds: readonly string[],
+    onDamaged: OnDamaged,
+  ): Promise<{ missing: string[]; shorter: Map<string, StoreError> }> {
     const noted = sessionIds.flatMap((id) => {
-      const { sessionNo, forgotten, isStale, length } = this.#notes(id);
+      const notes = unlessDamagedIn(this.#repositories, id, () => this.#link.notes(id), onDamaged);
+      const { sessionNo, forgotten, isStale, length } = notes ?? {};
       return sessionNo === undefined || forgotten === "kept" ? [] : [{ id, sessionNo, isStale, length }];
     });
     const missing: string[] = [];
     const shorter = new Map<string, StoreError>();
     if (noted.length === 0) return { missing, shorter };
     const numbers = noted.map(({ sessionNo }) => sessionNo);
-    const there = await this.#hub.transaction(
-      (client) => lengthsThere(client, this.#hub.schema, numbers),
-      this.#signal,
-    );
+    const there = await this.#link.transaction((client) => lengthsThere(client, this.#link.schema, numbers));
     for (const { id, sessionNo, isStale, length } of noted) {
-      const error = goneBack(this.#hub, id, there.get(sessionNo), length);
+      const error = goneBack(this.#link.hub, id, there.get(sessionNo), length);
       if (error !== undefined) shorter.set(id, error);
       // A push that was cut off after it had begun a session anew has not noted the new number.
-      const isThere = there.has(sessionNo) || (isStale && (await this.rowOf(id)) !== undefined);
+      const isThere = there.has(sessionNo) || (isStale && (await rowOf(this.#link, id)) !== undefined);
       if (!isThere) missing.push(id);
     }
     return { missing, shorter };
   }
 
-  #notes(sessionId: string): HubNotes {
-    return this.#repositories.database.read(() => {
-      assertHub(this.#repositories, this.#hub);
-      return hubNotesOf(this.#repositories, sessionId);
-    });
-  }
-
   note(sessionId: string, changes: Parameters<typeof notePushed>[2]): void {
-    this.#repositories.database.write("push", () => {
-      assertHub(this.#repositories, this.#hub);
-      notePushed(this.#repositories, sessionId, changes);
-    });
+    this.#link.write("push", () => notePushed(this.#repositories, sessionId, changes));
   }
 
   #isHere(sessionId: string): boolean {
@@ -220,20 +151,32 @@ export class Pusher {
    * @returns false if the hub has something else of it.
    */
   async #begin(sessionId: string, project: string): Promise<boolean> {
-    const { origin = this.#storeId, name = sessionId, sessionNo: old, isStale, length = 0 } = this.#notes(sessionId);
-    const sessionNo = await this.#hub.transaction(async (client) => {
-      const { schema } = this.#hub;
+    const {
+      origin = this.#link.storeId,
+      name = sessionId,
+      sessionNo: old,
+      isStale,
+      length = 0,
+    } = this.#link.notes(sessionId);
+    const sessionNo = await this.#link.transaction(async (client) => {
+      const { schema } = this.#link;
       if (isStale && old !== undefined) {
         const known = "session_no = $1 AND holder = $2 AND length = $3 AND origin = $4 AND session_id = $5";
-        await client.query(`DELETE FROM ${schema}.sessions WHERE ${known}`, [old, this.#storeId, length, origin, name]);
+        await client.query(`DELETE FROM ${schema}.sessions WHERE ${known}`, [
+          old,
+          this.#link.storeId,
+          length,
+          origin,
+          name,
+        ]);
       }
       const { rows } = await client.query<{ sessionNo: number }>(
         `INSERT INTO ${schema}.sessions (origin, session_id, holder, project) VALUES ($1, $2, $3, $4)
          ON CONFLICT DO NOTHING RETURNING session_no AS "sessionNo"`,
-        [origin, name, this.#storeId, project],
+        [origin, name, this.#link.storeId, project],
       );
       return rows[0]?.sessionNo;
-    }, this.#signal);
+    });
     if (sessionNo === undefined) return false;
     const nothing = { isStale: undefined, isCopy: undefined, left: undefined, head: undefined };
     this.note(sessionId, { ...nothing, sessionNo, length: 0, lastId: 0, entryId: 0 });
@@ -254,11 +197,11 @@ export class Pusher {
     notes: HubNotes,
     keep?: number,
   ): Promise<(Unsent & { hasChanged: boolean }) | "refused"> {
-    const { origin = this.#storeId, name = sessionId, sessionNo, length = 0, head: known } = notes;
+    const { origin = this.#link.storeId, name = sessionId, sessionNo, length = 0, head: known } = notes;
     if (sessionNo === undefined) return "refused";
     const unsent = unsentFrom(this.#repositories, sessionId, place);
     const current = headIn(this.#repositories, sessionId);
-    const digest = digestWith(current.digest, project);
+    const digest = headNote(current.digest, project);
     const head = digest === known ? undefined : current;
     const events = keep === undefined ? unsent.events : [{ keep }, ...unsent.events];
     if (events.length === 0 && head === undefined) return { ...unsent, hasChanged: false };
@@ -268,10 +211,10 @@ export class Pusher {
       if (size <= HUB_BODY_BYTES_MAX) continue;
       const reason = `session "${sessionId}" has ${size} bytes of ${what}, and a hub takes ${HUB_BODY_BYTES_MAX} at once`;
       const solution = `It stays here, and the other sessions are pushed. To push the session, forget what is too large: \`coppice forget ${sessionId}\`.`;
-      throw this.#refused(reason, solution);
+      throw this.#link.refused(reason, solution);
     }
-    const isTaken = await this.#hub.transaction(async (client, { hasWords }) => {
-      const { schema } = this.#hub;
+    const isTaken = await this.#link.transaction(async (client, { hasWords }) => {
+      const { schema } = this.#link;
       const change = `UPDATE ${schema}.sessions SET length = length + $4, message_count = coalesce($5, message_count) + $6,
           last_at_ms = coalesce($7, last_at_ms), head = coalesce($8, head), title = CASE WHEN $8::bytea IS NULL THEN title ELSE $9 END,
           project = $10, pushed_at = clock_timestamp(), pushed_by = session_user
@@ -279,7 +222,7 @@ export class Pusher {
       const { rowCount } = await client.query(change, [
         ...[
           sessionNo,
-          this.#storeId,
+          this.#link.storeId,
           length,
           events.length,
           keep ?? null,
@@ -295,9 +238,15 @@ export class Pusher {
       }
       if (hasWords) await indexWords(client, schema, sessionNo, length, events);
       return true;
-    }, this.#signal);
+    });
     if (!isTaken) return "refused";
-    this.note(sessionId, { ...unsent.notes, sessionNo, length: length + events.length, head: digest });
+    this.note(sessionId, {
+      ...unsent.notes,
+      sessionNo,
+      length: length + events.length,
+      head: digest,
+      isCopy: undefined,
+    });
     return { ...unsent, hasChanged: true };
   }
 
@@ -308,32 +257,35 @@ export class Pusher {
    * @returns what became of it; or how many messages were sent.
    */
   async #reconcile(sessionId: string, project: string): Promise<PushOutcome | number> {
-    const row = await this.rowOf(sessionId);
-    const { sessionNo, length: known = 0, isStale } = this.#notes(sessionId);
+    const row = await rowOf(this.#link, sessionId);
+    const { sessionNo, length: known = 0, isStale } = this.#link.notes(sessionId);
     if (row === undefined) return sessionNo !== undefined && !isStale ? "gone" : 0; // it was deleted since
     const isNoted = row.sessionNo === sessionNo;
     if (!isStale && sessionNo !== undefined && !isNoted) return "gone";
-    const isTaken = row.holder !== this.#storeId;
-    const path = await this.pathOnHub(row);
+    const isTaken = row.holder !== this.#link.storeId;
+    const path = await pathOnHub(this.#link, row);
     const same = commonPlace(this.#repositories, sessionId, row, path);
     if (isStale && sessionNo === undefined && !path.all.some(same.isForgotten)) {
       this.note(sessionId, { isStale: undefined }); // this hub never had what was forgotten
       return 0;
     }
     if (isStale && isTaken) {
-      throw this.#refused(
+      throw this.#link.refused(
         `another store has gone on with session "${sessionId}", of which messages were forgotten here: ` +
           `take it back with coppice hub pull ${sessionId} --take, and push again`,
       );
     }
     const hasMoreHere = same.hasMore;
-    if (isTaken) return hasMoreHere ? "moved" : "unchanged";
+    if (isTaken) {
+      this.note(sessionId, { isCopy: true });
+      return hasMoreHere ? "moved" : "unchanged";
+    }
     const hasMoreThere = path.messages.slice(same.count).some((one) => !same.isForgotten(one));
     const isOfOthers = (isStale || row.length > known) && hasMoreThere;
     if (isOfOthers) return hasMoreHere ? "diverged" : "behind";
     if (isStale) {
       if (isNoted && row.length === known) {
-        throw this.#refused(`only the role that began session "${sessionId}" may delete messages of it`);
+        throw this.#link.refused(`only the role that began session "${sessionId}" may delete messages of it`);
       }
       this.note(sessionId, { sessionNo: row.sessionNo, length: row.length }); // now it is deleted
       return 0;
@@ -342,125 +294,13 @@ export class Pusher {
       this.note(sessionId, { sessionNo: row.sessionNo, length: row.length, ...same.notes });
       return 0;
     }
-    const at = { ...this.#notes(sessionId), sessionNo: row.sessionNo, length: row.length };
+    const at = { ...this.#link.notes(sessionId), sessionNo: row.sessionNo, length: row.length };
     const sent = await this.#sendFrom(sessionId, project, same.place, at, same.count);
     return sent === "refused" ? 0 : sent.messageCount;
-  }
-
-  #refused(reason: string, solution?: string): StoreError {
-    return new StoreError("HUB_REFUSED", { hub: this.#hub.name, reason, ...(solution !== undefined && { solution }) });
-  }
-
-  /** Reads the row that a session has on the hub. */
-  async rowOf(sessionId: string): Promise<SessionRow | undefined> {
-    const { origin = this.#storeId, name = sessionId } = this.#notes(sessionId);
-    return this.#hub.transaction(async (client) => {
-      const sql = `SELECT ${SESSION_COLUMNS} FROM ${this.#hub.schema}.sessions WHERE origin = $1 AND session_id = $2`;
-      return (await client.query<SessionRow>(sql, [origin, name])).rows[0];
-    }, this.#signal);
-  }
-
-  async pathOnHub(row: SessionRow): Promise<HubPath> {
-    const path = new HubPath();
-    for await (const { events } of logFrom(this.#hub, row, 0, this.#signal)) path.add(events);
-    return path;
   }
 }
 
 const ATTEMPTS_MAX = 5;
-
-function headOf(repositories: Repositories, sessionId: string, project: string): string {
-  return digestWith(headIn(repositories, sessionId).digest, project);
-}
-
-function digestWith(digest: string, project: string): string {
-  return `${digest} ${project}`;
-}
-
-/** How far a session and its path on the hub are the same. */
-export interface CommonPlace {
-  /** How many messages of the path. */
-  count: number;
-  place: Place;
-  notes: Pick<HubNotes, "lastId" | "entryId">;
-  /** True if the store has messages after them. */
-  hasMore: boolean;
-  /** How many entries. */
-  entryCount: number;
-  /** True for a message of the path that was forgotten here. */
-  isForgotten(message: HubMessage): boolean;
-}
-
-/**
- * Compares a session with its path on the hub. If messages were forgotten here, the hub's are passed over that the store has had, or
- * that are the forgotten ones.
- */
-export function commonPlace(
-  repositories: Repositories,
-  sessionId: string,
-  row: Pick<SessionRow, "sessionNo">,
-  path: HubPath,
-): CommonPlace {
-  const { database, entries } = repositories;
-  const { isStale, sessionNo, length = 0 } = database.read(() => hubNotesOf(repositories, sessionId));
-  const isForgottenHere = database.read(() => forgottenOnHubIn(repositories, sessionId));
-  const wasHad = ({ at }: { at: number }): boolean => isStale === true && sessionNo === row.sessionNo && at < length;
-  const isForgotten = ({ event, digest }: HubMessage): boolean => {
-    const said = { createdAtMs: event.message.createdAtMs, digest: Buffer.from(digest, "hex") };
-    return isStale === true && database.read(() => isForgottenHere(said));
-  };
-  let [count, seq, lastId] = [0, 0, 0];
-  let hasMore = false;
-  for (const own of pathOf(repositories, sessionId)) {
-    let next = count;
-    for (let one = path.messages[next]; one !== undefined && one.digest !== own.digest; one = path.messages[next]) {
-      if (!wasHad(one) && !isForgotten(one)) break;
-      next += 1;
-    }
-    hasMore = path.messages[next]?.digest !== own.digest;
-    if (hasMore) break;
-    count = next + 1;
-    [seq, lastId] = [own.seq + 1, own.id];
-  }
-  count = Math.max(count, path.messages.filter(wasHad).length);
-  let entryCount = 0;
-  let entryId = 0;
-  const there = path.entries.filter(({ after }) => after <= count).length;
-  for (let isLast = false; !isLast; ) {
-    const page = database.read(() => entries.after(sessionId, entryId, 100));
-    for (const { position, beforeSeq } of page) {
-      isLast = beforeSeq > seq || entryCount === there;
-      if (isLast) break;
-      entryCount += 1;
-      entryId = position;
-    }
-    isLast ||= page.length < 100;
-  }
-  entryCount = Math.max(entryCount, path.entries.filter(wasHad).length);
-  return { count, place: { seq, lastId, entryId }, notes: { lastId, entryId }, hasMore, entryCount, isForgotten };
-}
-
-/** Returns the lengths of those of some sessions that the hub has, by their numbers. */
-export async function lengthsThere(
-  client: PoolClient,
-  schema: string,
-  numbers: readonly number[],
-): Promise<ReadonlyMap<number, number>> {
-  const sql = `SELECT session_no AS "sessionNo", length FROM ${schema}.sessions WHERE session_no = ANY ($1)`;
-  const { rows } = await client.query<{ sessionNo: number; length: number }>(sql, [numbers]);
-  return new Map(rows.map(({ sessionNo, length }) => [sessionNo, length]));
-}
-
-/** A log only grows. Returns an error if the hub has one, and it is shorter than this store has noted. */
-export function goneBack(
-  { name, schema }: HubConnection,
-  sessionId: string,
-  found: number | undefined,
-  noted = 0,
-): StoreError | undefined {
-  if (found === undefined || found >= noted) return undefined;
-  return new StoreError("HUB_CHANGED", { hub: name, reason: "gone back", schema, sessionId, found, noted });
-}
 
 /** Postgres stores no U+0000 in texts. What a session is called is in its head, unchanged. */
 function shownText(text: string | null): string | null {

@@ -6,10 +6,12 @@ import {
   assertHub,
   hubNameOf,
   noteHub,
+  type OnDamaged,
   projectNotesOf,
   REMOTE,
   type Repositories,
   undecidedSessions,
+  unlessDamagedIn,
 } from "../store/index.ts";
 import { hubAddressOf } from "./address.ts";
 import type { HubConnection } from "./connection.ts";
@@ -92,16 +94,24 @@ export function forgottenOnHub(store: Store): string[] {
  * Returns the sessions that a push may send.
  *
  * @param ids  By default the sessions of `projects`. Copies are left out.
- * @throws {StoreError} `SESSION_NOT_FOUND`.
+ * @throws {StoreError} `SESSION_NOT_FOUND`; `STORE_CORRUPT`, unless `onDamaged` is given.
  */
 export function sessionsToPush(
   store: Store,
   ids: readonly string[] | undefined,
   projects: readonly string[],
+  onDamaged: OnDamaged = (_, error) => {
+    throw error;
+  },
 ): { id: string; project: string | null }[] {
-  const { database, sessions } = internalsOf(store).repositories;
-  const asked = ids ?? projects.flatMap((project) => store.sessions({ project }).map(({ id }) => id));
-  return database.read(() => asked.map((id) => sessions.existing(id)).filter(({ author }) => author === null));
+  const { repositories } = internalsOf(store);
+  const onUnreadable = ({ sessionId, reason }: { sessionId: string; reason: string }): void =>
+    onDamaged(sessionId, new StoreError("STORE_CORRUPT", { path: store.path, reason }));
+  const asked = ids ?? projects.flatMap((project) => store.sessions({ project, onUnreadable }).map(({ id }) => id));
+  return asked.flatMap((id) => {
+    const row = unlessDamagedIn(repositories, id, () => repositories.sessions.existing(id), onDamaged);
+    return row === undefined || row.author !== null ? [] : row;
+  });
 }
 
 export function followsOf({ database, settings }: Pick<Repositories, "database" | "settings">): Follows {
@@ -137,8 +147,8 @@ export function follow(store: Store, project: string | null, { sinceMs = 0 }: { 
  *
  * @param project  null for all that is followed.
  * @returns the ids of the copies.
- * @throws {StoreError} `OPTION_INVALID` for a project that is followed only because all are; `SESSION_SHARED`, after all others are
- *   gone, if a fork in the store shares messages of a copy.
+ * @throws {StoreError} `OPTION_INVALID` for a project that is followed only because all are; `SESSION_SHARED` or
+ *   `STORE_CORRUPT`, after all others are gone, if a fork in the store shares messages of a copy, or what is noted of one is damaged.
  */
 export function unfollow(store: Store, project: string | null): string[] {
   const opened = internalsOf(store);
@@ -154,17 +164,19 @@ export function unfollow(store: Store, project: string | null): string[] {
     // The hub leaves out of `retry` what is not followed.
     settings.set(FOLLOWS, { projects: rest, all: project === null ? null : all, mark, retry } satisfies Follows);
   });
+  const damages: StoreError[] = [];
   const ids = database.read(() => {
     const { onHub } = projectNotesOf(repositories);
-    return [...allHubNotes(repositories).keys()].filter((id) => {
-      const row = sessions.byId(id);
+    return [...allHubNotes(repositories, (_, error) => damages.push(error)).keys()].filter((id) => {
+      const row = sessions.unchecked(id); // a damaged copy can be deleted, too
       if (row === undefined || row.author === null) return false;
       return project === null || (onHub.get(row.project ?? "") ?? row.project) === project;
     });
   });
   const { dropped, refused } = opened.copies.drop(ids);
   opened.eraseDue();
-  if (refused[0] !== undefined) throw refused[0].error;
+  const [failure] = [...refused.map(({ error }) => error), ...damages];
+  if (failure !== undefined) throw failure;
   return dropped;
 }
 

@@ -1,10 +1,9 @@
-import { hash } from "node:crypto";
 import { digestOf } from "../core/digest.ts";
 import type { Message } from "../core/message.ts";
 import { isPath } from "../core/project.ts";
 import type { SessionEvent, SessionHead } from "../session/moving/copies.ts";
 import { type HubNotes, hubNotesOf, type Repositories } from "../store/index.ts";
-import { encodeBody } from "./log.ts";
+import { digestOfHead, encodeBody } from "./log.ts";
 
 /** A push sends at most so many events at once, and stops after about so many characters of them. */
 const BATCH = { events: 500, chars: 2_000_000 };
@@ -140,8 +139,13 @@ export function headIn(repositories: Repositories, sessionId: string): { head: S
       createdAtMs,
       items: own,
     };
-    return { head, digest: hash("sha256", JSON.stringify(head)).slice(0, 32) };
+    return { head, digest: digestOfHead(head) };
   });
+}
+
+/** What is noted of a head that the hub has: the title and the items, and the project, which is beside them on the hub. */
+export function headNote(digest: string, project: string): string {
+  return `${digest} ${project}`;
 }
 
 /** Leaves out folders of this machine, such as where an agent worked. */

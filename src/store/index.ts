@@ -20,8 +20,10 @@ export {
   noteHub,
   noteOnHub,
   notePushed,
+  type OnDamaged,
   takeForgottenCopy,
   undecidedSessions,
+  unlessDamagedIn,
 } from "./changes/hub-notes.ts";
 export { freeIdBlock, idBlockOf, storeIdOf, takeIdBlock } from "./changes/id-blocks.ts";
 export {

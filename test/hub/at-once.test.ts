@@ -144,8 +144,8 @@ test("a session that another process sends again while a push goes on is not los
   await run(url, "DELETE FROM coppice_test.sessions");
   await first.push(one, WEB); // it is asked about
   const missing = Pusher.prototype.missing;
-  vi.spyOn(Pusher.prototype, "missing").mockImplementationOnce(async function (this: Pusher, ids) {
-    const found = await missing.call(this, ids);
+  vi.spyOn(Pusher.prototype, "missing").mockImplementationOnce(async function (this: Pusher, ...given) {
+    const found = await missing.apply(this, given);
     await second.push(two, { sessions: ["s"], forgotten: "send" });
     return found;
   });

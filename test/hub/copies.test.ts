@@ -209,6 +209,42 @@ test("rewinds, undos, edits, entries, items and titles reach copies", async () =
   expect(away.items.get(["app"], "op")?.value).toEqual({ done: true });
 });
 
+test.each(["sync", "take"])(
+  "titles and items that two stores give a session in turn are not lost (%s)",
+  async (how) => {
+    const { hub, home, away } = await hubWithStores();
+    const put = (store: Store, key: string, value: string): unknown =>
+      store.items.put(["app"], key, value, { session: "one" });
+    const takeAt = async (store: Store, other: Store, title: string): Promise<void> => {
+      await hub.push(other, WEB);
+      if (how === "sync") await hub.sync(store);
+      await hub.pull(store, "one", { take: true });
+      const from = other.resume("one").info().title;
+      expect([title, store.resume("one").info().title]).toEqual([title, from]);
+      store.resume("one").update({ title });
+      put(store, "state", title);
+      put(store, title, "own");
+      expect(await hub.push(store, WEB)).toMatchObject({ sessionCount: 1, messageCount: 0 });
+    };
+    home.session("one", { project: "web", title: "first" }).append(talkOf(4));
+    put(home, "state", "first");
+    follow(home, "web");
+    follow(away, "web");
+    await takeAt(away, home, "by away");
+    // What is written here meanwhile is kept, too. Of the same item, the newer one is.
+    put(home, "meanwhile", "home");
+    await takeAt(home, away, "by home");
+    await takeAt(away, home, "by away again");
+    await hub.sync(home);
+    for (const store of [home, away]) {
+      const values = ["state", "by away", "meanwhile", "by home"].map((key) => store.items.get(["app"], key)?.value);
+      expect(values).toEqual(["by away again", "own", "home", "own"]);
+      expect(store.resume("one").info().title).toBe("by away again");
+      expect(await hub.push(store, WEB)).toMatchObject({ sessionCount: 0 });
+    }
+  },
+);
+
 test("what is forgotten is erased from every copy at the next sync", async () => {
   const { hub, home, away } = await hubWithStores();
   const session = home.session("one", { project: "web" });

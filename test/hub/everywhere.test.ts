@@ -25,6 +25,7 @@ test("what the team has pushed is found by the words of the server, once the adm
   expect(await found("which lamp has the lighthouse?")).toEqual([
     "lamps: The lighthouse lamp is green.",
     "lamps: A red lamp for the lighthouses, then.",
+    "doors: The lighthouse has a door.",
   ]);
   expect(await found("lighthouse door", { project: "web" })).toHaveLength(2);
   expect(await found("lighthouse", { limit: 1 })).toHaveLength(1);
@@ -40,7 +41,20 @@ test("what the team has pushed is found by the words of the server, once the adm
     score: expect.any(Number),
   });
 
+  const deploy = (index: number): string => `deploy ${index} of the region ${index % 3 === 0 ? "failed" : "ended"}`;
+  say("deploys", "web", ...Array.from({ length: 900 }, (_, index) => deploy(index)), "The ferry has a deploy, too.");
+  await hub.push(home, WEB);
+  expect(await found("why has the deploy of the region failed?", { limit: 50 })).toEqual(
+    Array.from({ length: 50 }, () => expect.stringMatching(/deploys: deploy .* failed/)),
+  );
+  expect(await found("deploy ferry", { limit: 2 })).toEqual([
+    "deploys: The ferry has a deploy, too.",
+    "lamps: The ferry leaves at noon.",
+  ]);
+  expect(await found("deploy region absent", { limit: 3 })).toHaveLength(3);
+
   home.forget("lamps");
+  home.forget("deploys");
   await hub.push(home, WEB);
   expect(await found("lighthouse lamp")).toEqual(["doors: The lighthouse has a door."]);
   expect(await run(url, "SELECT FROM coppice_test.words")).toHaveLength(2);

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import { follow } from "../../src/hub/index.ts";
 import type { Store } from "../../src/index.ts";
-import { internalsOf } from "../../src/session/opened-store.ts";
 import {
   asRole,
   emptyDatabase,
@@ -104,32 +103,6 @@ test("what waits for a person's decision is sent to no other hub", async () => {
     expect(await hub.push(home, WEB)).toMatchObject({ kept: ["one"], messageCount: 0 });
   }
   expect(await hub.push(home, { ...WEB, forgotten: "send" })).toMatchObject({ messageCount: 3 });
-});
-
-test("a hub whose id was noted without the number of its table is the same hub", async () => {
-  const { hub, home, away } = await hubWithStores();
-  for (const id of IDS) home.session(id, { project: "web" }).append(talkOf(3, id));
-  await hub.push(home, WEB);
-  follow(away, null);
-  await hub.sync(away);
-  home.forget("two");
-  const notes = [home, away].map((store) => {
-    const { database, settings } = internalsOf(store).repositories;
-    return database.write("push", () => {
-      const [id] = (settings.get("hubId") as string).split(" ");
-      settings.set("hubId", id);
-      const forgotten = settings.get("hubForgotten") as Record<string, number[]> | undefined;
-      if (forgotten !== undefined) settings.set("hubForgotten", { [id!]: Object.values(forgotten)[0]! });
-      return settings.startingWith("hub ");
-    });
-  });
-  expect(await hub.push(home, WEB)).toMatchObject({ messageCount: 0, forgottenCount: 1 });
-  expect(await hub.sync(away)).toMatchObject({ sessionCount: 0, forgotten: ["two"] });
-  for (const [index, store] of [home, away].entries()) {
-    const { database, settings } = internalsOf(store).repositories;
-    const kept = notes[index]!.filter(({ name }) => name !== "hub two");
-    expect(database.read(() => settings.startingWith("hub "))).toEqual(kept);
-  }
 });
 
 test("a restored dump is another hub: its numbers are not taken for those of the former one", async () => {

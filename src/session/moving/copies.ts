@@ -80,7 +80,7 @@ export class Copies {
    */
   putHead(head: SessionHead, copy: NewCopy): string | undefined {
     const { repositories } = this.#ports;
-    const { database, sessions, items, factRows } = repositories;
+    const { database, sessions, factRows } = repositories;
     const { author, project, parentId, origin, name, sessionNo, digest } = copy;
     const id = database.writeWhole("pull", () => {
       assertHub(repositories, copy.hub);
@@ -108,25 +108,52 @@ export class Copies {
           ...{ isCopy: true, sessionNo, length: 0 },
         });
       } else {
-        if (head.title !== null && head.title !== sessions.existing(id).title) sessions.rename(id, head.title);
+        this.#overwrite(id, head);
         sessions.setAuthor(id, author);
-        sessions.setSettings(id, knownSettings(head.settings));
         sessions.complete(id, null, project, parentId ?? null);
         factRows.deleteItemsOf(id);
       }
-      for (const { namespace, key: given, value, bytes, createdAtMs, updatedAtMs } of head.items) {
-        const isTag = TAGS.every((word, index) => namespace[index] === word) && given === name;
-        if (namespace[0] === TAGS[0] && !isTag) continue; // it would say something of another session
-        const key = isTag ? id : given;
-        const row = { namespace: JSON.stringify(namespace), key, sessionId: id, writtenAtMs: updatedAtMs };
-        const stored = bytes === undefined ? (value as JsonValue) : new Uint8Array(Buffer.from(bytes, "base64"));
-        if (!items.has(row.namespace, key)) items.put({ ...row, ...encodeValue(stored) }, createdAtMs);
-      }
+      this.#putItems(id, head, name, () => false);
       noteOnHub(repositories, id, { head: digest });
       return id;
     });
     this.#ports.changes.count += 1;
     return id;
+  }
+
+  /**
+   * Gives a session of this store what another store, which has taken it, has overwritten. Items that only this store has stay. Call it
+   * inside a transaction.
+   *
+   * @param name  The id that it has on the hub.
+   * @param isChanged  True if its items were also changed here. Then the newer one of two stays.
+   */
+  merge(id: string, head: SessionHead, name: string, isChanged: boolean): void {
+    this.#overwrite(id, head);
+    this.#putItems(id, head, name, (here, updatedAtMs) => {
+      return here.session === id && (!isChanged || here.updatedAtMs < updatedAtMs);
+    });
+  }
+
+  #overwrite(id: string, { title, settings }: SessionHead): void {
+    const { sessions } = this.#ports.repositories;
+    if (title !== null && title !== sessions.existing(id).title) sessions.rename(id, title);
+    sessions.setSettings(id, knownSettings(settings));
+  }
+
+  /** @param isOlder  Tells whether an item that is here already is overwritten. */
+  #putItems(id: string, head: SessionHead, name: string, isOlder: (here: Item, updatedAtMs: number) => boolean): void {
+    const { items } = this.#ports.repositories;
+    for (const { namespace, key: given, value, bytes, createdAtMs, updatedAtMs } of head.items) {
+      const isTag = TAGS.every((word, index) => namespace[index] === word) && given === name;
+      if (namespace[0] === TAGS[0] && !isTag) continue; // it would say something of another session
+      const key = isTag ? id : given;
+      const here = items.byKey(namespace, key);
+      if (here !== undefined && !isOlder(here, updatedAtMs)) continue;
+      const stored = bytes === undefined ? (value as JsonValue) : new Uint8Array(Buffer.from(bytes, "base64"));
+      const row = { namespace: JSON.stringify(namespace), key, sessionId: id, writtenAtMs: updatedAtMs };
+      items.put({ ...row, ...encodeValue(stored) }, createdAtMs);
+    }
   }
 
   /**
@@ -203,7 +230,7 @@ export class Copies {
   /**
    * Deletes copies. `eraseDue` removes their bytes.
    *
-   * @returns their ids; and those that stay, because forks in the store share their messages.
+   * @returns their ids; and those that stay, because forks in the store share their messages, or their rows are damaged.
    */
   drop(ids: readonly string[]): { dropped: string[]; refused: { sessionId: string; error: StoreError }[] } {
     const dropped: string[] = [];
@@ -214,7 +241,7 @@ export class Copies {
         this.#sessionOf(sessionId).release();
         dropped.push(sessionId);
       } catch (error) {
-        if (!StoreError.is(error, "SESSION_SHARED")) throw error;
+        if (!StoreError.is(error, "SESSION_SHARED") && !StoreError.is(error, "STORE_CORRUPT")) throw error;
         refused.push({ sessionId, error });
       }
     }

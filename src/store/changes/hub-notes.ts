@@ -85,14 +85,42 @@ export function endOf(
   return { lastId, entryId: entries.before(sessionId, Number.MAX_SAFE_INTEGER, 1)[0]?.position ?? 0 };
 }
 
-/** Returns what is noted of all sessions, by their ids. */
-export function allHubNotes({ settings }: Pick<Repositories, "settings">): Map<string, HubNotes> {
-  const rows = settings.startingWith(nameOf(""));
-  return new Map(rows.map(({ name, value }) => [name.slice(nameOf("").length), value as HubNotes]));
+/** What is told of a session whose rows are damaged, so that the others are not kept from anything. */
+export type OnDamaged = (sessionId: string, error: StoreError) => void;
+
+/** Reads something of one session. @returns undefined if it is damaged. */
+export function unlessDamagedIn<T>(
+  { database }: Pick<Repositories, "database">,
+  sessionId: string,
+  read: () => T,
+  onDamaged: OnDamaged,
+): T | undefined {
+  try {
+    return database.read(read);
+  } catch (error) {
+    if (!StoreError.is(error, "STORE_CORRUPT")) throw error;
+    onDamaged(sessionId, error);
+    return undefined;
+  }
+}
+
+/** Returns what is noted of all sessions, by their ids. Those whose notes are damaged are left out. */
+export function allHubNotes(
+  repositories: Pick<Repositories, "database" | "settings">,
+  onDamaged: OnDamaged = () => {},
+): Map<string, HubNotes> {
+  const beginning = nameOf("");
+  const ids = repositories.settings.namesLike({ beginning }).map((name) => name.slice(beginning.length));
+  return new Map(
+    ids.flatMap((id) => {
+      const notes = unlessDamagedIn(repositories, id, () => hubNotesOf(repositories, id), onDamaged);
+      return notes === undefined ? [] : [[id, notes]];
+    }),
+  );
 }
 
 /** Returns the sessions that the hub has forgotten, and that are kept until the person decides. */
-export function undecidedSessions(repositories: Pick<Repositories, "settings">): string[] {
+export function undecidedSessions(repositories: Pick<Repositories, "database" | "settings">): string[] {
   return [...allHubNotes(repositories)].flatMap(([id, { forgotten }]) => (forgotten === "asked" ? id : []));
 }
 
@@ -114,11 +142,10 @@ export function noteOnHub(
  * @returns false if they are about this hub already.
  */
 export function noteHub(
-  repositories: Pick<Repositories, "settings" | "sessions" | "tombstones">,
+  repositories: Pick<Repositories, "database" | "settings" | "sessions" | "tombstones">,
   hub: string,
 ): boolean {
   const { settings, tombstones } = repositories;
-  renameHub(repositories, hub.split(" ")[0]!, hub);
   const former = settings.get(HUB) as string | undefined;
   if (former === hub) return false;
   for (const [id, notes] of allHubNotes(repositories)) {
@@ -140,18 +167,6 @@ export function noteHub(
   }
   settings.set(HUB, hub);
   return true;
-}
-
-/** Takes what was noted under the former id of a hub, which was without the number of its table. */
-function renameHub({ settings }: Pick<Repositories, "settings">, former: string, hub: string): void {
-  if (former === hub) return;
-  if (settings.get(HUB) === former) settings.set(HUB, hub);
-  const { [former]: numbers, ...others } = numbersByHub({ settings });
-  if (numbers !== undefined) settings.set(FORGOTTEN, { [hub]: numbers, ...others });
-  for (const [id, { elsewhere = {} }] of allHubNotes({ settings })) {
-    const { [former]: known, ...rest } = elsewhere;
-    if (known !== undefined) noteOnHub({ settings }, id, { elsewhere: { [hub]: known, ...rest } });
-  }
 }
 
 /**

@@ -11,8 +11,9 @@ export class StoreSettingRepository extends Repository {
     SELECT ${SETTING} FROM store_settings WHERE name = ?`.get;
   readonly #inRows = this.statement<[name: string], RowOf<typeof SETTING>>`
     SELECT ${SETTING} FROM store_settings WHERE +name = ?`.get;
-  readonly #beginning = this.statement<{ beginning: string }, RowOf<typeof SETTING>>`
-    SELECT ${SETTING} FROM store_settings WHERE substr(name, 1, length(@beginning)) = @beginning`.all;
+  /** The names that begin like this. No checksum is compared. */
+  readonly namesLike = this.statement<{ beginning: string }, string>`
+    SELECT name FROM store_settings WHERE substr(name, 1, length(@beginning)) = @beginning`.pluck().all;
   readonly #put = this.statement<{ name: string; value: string }>`${SETTING.upsert()}`.run;
   readonly #delete = this.statement<[name: string]>`DELETE FROM store_settings WHERE name = ?`.run;
 
@@ -24,10 +25,6 @@ export class StoreSettingRepository extends Repository {
   /** Like `get`, for what must not be made twice: if the index lacks the setting, its row is found. */
   getAnyway(name: string): unknown {
     return this.get(name) ?? this.#inRows(name)?.value;
-  }
-
-  startingWith(beginning: string): { name: string; value: unknown }[] {
-    return this.#beginning({ beginning });
   }
 
   set(name: string, value: unknown): void {
