@@ -141,7 +141,10 @@ const PLAIN_WORD = /^\p{Ll}[\p{Ll}'’-]*(?=\s|$)/u;
 
 /** Returns the lines of a message that may be a title, in order. A tool's result gives none. */
 export function titleLines(role: Role, text: string): TitleLine[] {
-  if (role === "user" || role === "system") return linesOfUser(plainText(text));
+  // What a program gave an agent is a task, unless the program says something to itself.
+  if (role === "system")
+    return PLACEHOLDER.test(text) || ownWords(text).trim() === "" ? [] : linesOfUser(plainText(text));
+  if (role === "user") return linesOfUser(plainText(text));
   return role === "assistant" ? linesOfAssistant(plainText(text)) : [];
 }
 
@@ -163,11 +166,12 @@ function linesOfUser(text: string): TitleLine[] {
     const asks = isPasted ? POLITE.test(lead) : isHeading || ASKS.test(lead);
     let factor = isProse(sentence) && !PAIR.test(sentence) ? 1 : NOT_PROSE_FACTOR;
     if (isPasted && !asks) factor *= PASTED_FACTOR;
-    if (POINTS.test(lead)) factor *= POINTING_FACTOR;
     if (asks && asking.size === 0) factor *= FIRST_ASK_FACTOR;
     for (const line of titleLine(sentence, (VALUE.asked * factor) / (1 + lines.length / HALVING_SENTENCES))) {
-      lines.push(announces(sentence, line) ? { ...line, value: line.value * announcementFactor(line.text) } : line);
-      if (asks) asking.add(lines.at(-1)!);
+      if (POINTS.test(line.text)) line.value *= POINTING_FACTOR;
+      if (announces(sentence, line)) line.value *= announcementFactor(line.text);
+      lines.push(line);
+      if (asks) asking.add(line);
     }
     if (lines.length >= SENTENCES_MAX) break;
   }

@@ -36,6 +36,8 @@ const TELLING_WEIGHT = 1.2;
 /** A session is named by the first line that has this share of the best line's score, because a request mostly begins with its matter. */
 const EARLIER_SHARE = 3 / 4;
 const NAME_WEIGHT_MAX = 1;
+/** A name that all of the work has, such as that of the project, counts no more than one that this many messages have. */
+const COUNT_MAX = 6;
 /** Without this, the longest line would have the most words. */
 const LENGTH_CHARS = 20;
 /** What became of a request is told behind it if there is so much room. */
@@ -197,7 +199,7 @@ function scoreOf({ text, value, words }: Line, counts: ReadonlyMap<string, numbe
   for (const [word, weight] of words) {
     total += weight;
     const count = counts.get(word)!;
-    if (count > 0) common += (Math.sqrt(count) - 0.5) * weight;
+    if (count > 0) common += (Math.sqrt(Math.min(count, COUNT_MAX)) - 0.5) * weight;
   }
   return (value * common * Math.min(1, total / TELLING_WEIGHT)) / Math.sqrt(LENGTH_CHARS + text.length);
 }
@@ -256,10 +258,10 @@ function knownReadingOf(message: TitledMessage): Reading {
   return reading;
 }
 
-/** Returns what is read of a text. Its last word may be cut, here or where the text was read, and is left out. */
+/** Returns what is read of a text. Its last word may be cut, here or where the text was read, and `…` stands for it. */
 function beginningOf(text: string): string {
   if (text.length < TITLE_TEXT_CHARS) return text;
-  return text.slice(0, TITLE_TEXT_CHARS).replace(/(?<=\s)[!-~]{1,40}$/, "");
+  return text.slice(0, TITLE_TEXT_CHARS).replace(/\s+[!-~]{1,40}$/, "…");
 }
 
 function linesOf({ role, text }: TitledMessage): Line[] {
