@@ -26,6 +26,7 @@ export {
 export { freeIdBlock, idBlockOf, storeIdOf, takeIdBlock } from "./changes/id-blocks.ts";
 export {
   type CarriedSummary,
+  isPlacedNow,
   moveVectors,
   type NewForest,
   nextTarget,
