@@ -52,6 +52,7 @@ const WHOLE = new RegExp(
     "# Context from my IDE setup:",
     "Caveat: The messages below were generated",
     "<skill>",
+    "Base directory for this skill: ",
     "\\/(?:[\\w:.-]+\\s*)?$",
     `\\/${WITH_TEXT}[^\\S\\n][^\\n]*$`,
     // More words than these are a sentence about a page or a route.

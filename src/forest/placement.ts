@@ -18,12 +18,16 @@ export interface StructureWeights {
 
 export const STRUCTURE_WEIGHTS: StructureWeights = { adjacent: 0.4, sameTurn: 0.15, heard: 1 };
 
+/** Raised when `choosePlacement` decides otherwise. `reembed` grows a forest again that was grown by another version. */
+export const PLACEMENT_VERSION = 2;
+
 /**
  * Chooses the open cluster that a step joins: by structure in work with tools, and otherwise by its score.
  *
  * **Work with tools.** A request and the work on it are one cluster while it is open, whatever words they share and however large it
  * gets. A user's message starts a cluster, unless it goes on with the step before it (see `isContinuation`). So does the first step of
- * a turn whose message is pinned, and a task that a program gives to a subagent. Joins have no score.
+ * a turn whose message is pinned, and a task that a program gives to a subagent. Rules and a task at the beginning of a session are
+ * one cluster with what comes next. Joins have no score.
  *
  * **Everything else.** Leader clustering (Hartigan, *Clustering Algorithms*, 1975, ch. 3) among the clusters that are not full.
  *
@@ -43,11 +47,12 @@ export function choosePlacement(
   similarityMin: number,
   weights: StructureWeights = STRUCTURE_WEIGHTS,
 ): { root: number; score: number | null } | undefined {
+  const before = open.find((cluster) => isAdjacent(step, cluster));
+  if (before !== undefined && isSilent(before)) return { root: before.root, score: null };
   if (!isWork(step, open)) {
     const roomy = open.filter((cluster) => !isFull(cluster));
     return nearest(step, roomy, similarityMin, weights);
   }
-  const before = open.find((cluster) => isAdjacent(step, cluster));
   const cluster = before ?? open.find((cluster) => isSameTurn(step, cluster));
   const isNew = opensTurn(step)
     ? !(step.goesOn || isContinuation(step.text))
@@ -73,6 +78,11 @@ function opensTurn({ turn, seqFirst }: StepFeatures): boolean {
 /** Returns true for a message without words where no user has spoken yet: the task that a program gives to a subagent. */
 function isTask({ turn, text, messageCount }: StepFeatures): boolean {
   return turn < 0 && text === "" && messageCount === 1;
+}
+
+/** Returns true for a cluster in which nobody has spoken or worked yet: its messages are the rules that a program gave, or a task. */
+function isSilent({ turnLast, vectorCount, messageCount, stepCount }: OpenCluster): boolean {
+  return turnLast < 0 && vectorCount === 0 && messageCount === stepCount;
 }
 
 function nearest(

@@ -25,6 +25,9 @@ const ANSWERS =
 /** Only an answer begins so, however long it is. */
 const REPLIES =
   /^(?:yes|yeah|yep|yup|y|no|nope|nah|n|not|but|so\.\.+|uh+|hm+|actually|sorry|wait|oh|ah|ugh|I (?:mean|meant|said)|you (?:said|wrote|also said|missed|forgot)|that['’]s|exactly|agreed|correct)(?![\w'’-])/i;
+/** The commonest replies of other languages. */
+const FOREIGN_REPLIES =
+  /^(?:ja|jawohl|nein|doch|genau|(?:mach )?weiter|oui|non|d['’]accord|continue[zr]?|vas-y|sí|adelante|de acuerdo|contin[uú]a|sim|não|sì|avanti|tak|nie|да|нет|давай|продолжай|はい|いいえ|(?:続けて|進めて|そうして)(?:ください)?|お願いします|了解|好的?|是的?|不是?|对|可以|继续|繼續|네|예|아니요?|계속(?:해 ?줘)?)(?![\p{L}\p{N}])/iu;
 /** A review of what was done, or a step that ends it. */
 const FOLLOWS =
   /^(?:(?:now|please|then|and|can you|could you|can we|could we|should we|let['’]?s|do we|are there|is there)[, ]+)*(?:(?:also|just|now|quickly|please) )*(?:commit|push|merge|rebase|squash|revert|undo|proof ?read|re-?check|(?:double[- ])?check (?:again|once|it|that|this|the (?:change|fix|test|result|last)|all|if|we)|run (?:it|the|all|tests?|lint)|try (?:it )?again|test (?:it|this|that)|retry|fix (?:it|this|that|them|the (?:test|error|lint|build|rest|failing))|(?:add|write|have|need|any|enough) (?:[a-z]+ ){0,3}tests?|open (?:a |the )?p(?:ull request|r)\b|create (?:a |the )?p(?:ull request|r)\b|summari[sz]e|explain|give me|respond to|update the (?:docs|readme|changelog|tests?))\b/i;
@@ -44,7 +47,7 @@ export function isContinuation(text: string): boolean {
   const said = ownWords(text).trim().replace(/\s+/g, " ");
   if (said === "" || CONTINUED.test(said) || opensElement(said)) return true;
   const count = wordCount(said);
-  if (count <= REPLY_WORDS && REPLIES.test(said)) return true;
+  if (count <= REPLY_WORDS && (REPLIES.test(said) || FOREIGN_REPLIES.test(said))) return true;
   const points = count <= POINTING_WORDS && POINTS.test(said.split(CLAUSE)[0]!);
   const answers = count <= ANSWER_WORDS && ANSWERS.test(said) && (points || !MAKES.test(said));
   if (NAMED.test(said)) return answers;

@@ -4,6 +4,13 @@ import type { RegrownSession } from "./regrown-session.ts";
 
 type Match = Omit<CarriedSummary, "summaryId">;
 
+/** How far the summaries of a cluster of the forest in use have been found again. `root` is undefined if one was not. */
+interface Compared {
+  position: number;
+  stepCount: number;
+  root: number | undefined;
+}
+
 /**
  * Finds the summaries that need not be paid for again, because a cluster of the new forest held exactly the steps that they
  * cover at some log position. A match never changes, so it is remembered.
@@ -12,32 +19,50 @@ export class CarriedSummaries {
   readonly #repositories: Repositories;
   /** Keyed by summary. */
   readonly #matches = new Map<number, Match | undefined>();
+  /** Keyed by session and root. */
+  readonly #compared = new Map<string, Compared>();
 
   constructor(repositories: Repositories) {
     this.#repositories = repositories;
   }
 
+  /** Steps enter in the same order in every forest, so of each further summary of a cluster only what it adds is compared. */
   ofSession(sessionId: string, { log }: RegrownSession): CarriedSummary[] {
     const { summaries, unions } = this.#repositories;
     const standing = summaries.covering({ sessionId }).filter((row) => row.sessionId === sessionId);
-    return standing.flatMap(({ id, rootId, logPosition }) => {
-      if (!this.#matches.has(id)) {
-        const entries = unions.entriesOf({ sessionId, root: rootId, from: 0, position: logPosition });
-        const steps = entries.map(({ stepId }) => stepId);
-        this.#matches.set(id, matchOf(steps, log));
-      }
+    const fresh = standing.filter(({ id }) => !this.#matches.has(id));
+    const { rootOf, heldBy } = fresh.length > 0 ? clustersIn(log) : clustersIn([]);
+    for (const { id, rootId, logPosition } of fresh) {
+      const key = `${rootId} ${sessionId}`;
+      const { position, stepCount: countBefore, root: rootBefore } = this.#compared.get(key) ?? NOTHING;
+      const added = unions.entriesOf({ sessionId, root: rootId, from: position, position: logPosition });
+      const root = countBefore > 0 ? rootBefore : rootOf.get(added[0]?.stepId ?? 0);
+      const held = (root !== undefined && heldBy.get(root)) || [];
+      const isSame = added.every(({ stepId }, index) => held[countBefore + index]?.node === stepId);
+      const stepCount = countBefore + added.length;
+      const last = isSame ? held[stepCount - 1] : undefined;
+      this.#compared.set(key, { position: Math.max(position, logPosition), stepCount, root: last?.root });
+      this.#matches.set(id, last && { rootId: last.root, logPosition: last.id });
+    }
+    return standing.flatMap(({ id }) => {
       const match = this.#matches.get(id);
       return match === undefined ? [] : [{ summaryId: id, ...match }];
     });
   }
 }
 
-/** Returns the cluster that held exactly these steps at some log position. Steps enter in the same order in every forest. */
-function matchOf(steps: readonly number[], log: readonly DecidedRow[]): Match | undefined {
-  const entries = log.filter(({ kind }) => kind === "start" || kind === "join");
-  const last = entries.findLast(({ node }) => node === steps.at(-1));
-  if (last === undefined) return undefined;
-  const held = entries.filter(({ id, root }) => root === last.root && id <= last.id);
-  const isSame = held.length === steps.length && held.every(({ node }, index) => node === steps[index]);
-  return isSame ? { rootId: last.root, logPosition: last.id } : undefined;
+const NOTHING: Compared = { position: 0, stepCount: 0, root: undefined };
+
+/** Returns the root of each step's cluster, and the rows by which each cluster got its steps, in order. */
+function clustersIn(log: readonly DecidedRow[]) {
+  const rootOf = new Map<number, number>();
+  const heldBy = new Map<number, DecidedRow[]>();
+  for (const row of log) {
+    if (row.kind !== "start" && row.kind !== "join") continue;
+    rootOf.set(row.node, row.root);
+    const held = heldBy.get(row.root);
+    if (held === undefined) heldBy.set(row.root, [row]);
+    else held.push(row);
+  }
+  return { rootOf, heldBy };
 }

@@ -1,5 +1,5 @@
 import type { Clock } from "../core/clock.ts";
-import { titledEnds } from "../core/ends.ts";
+import { TITLED_ENDS, titledEnds } from "../core/ends.ts";
 import { VECTOR_WAIT_MESSAGES_MAX, VECTOR_WAIT_MS_MAX } from "../core/limits.ts";
 import { once } from "../core/once.ts";
 import type { OpenCluster } from "../forest/cluster.ts";
@@ -177,7 +177,10 @@ function placeSteps(
 ): void {
   const entered = new Set<OpenCluster>();
   const stepsOfCluster = (root: number): number[] => {
-    const held = unions.entriesOf({ sessionId, root, from: 0, position: unions.newestPosition() });
+    const range = { sessionId, root, from: 0, position: unions.newestPosition() };
+    const first = unions.entriesOf(range, TITLED_ENDS);
+    const from = first.at(-1)?.position ?? 0;
+    const held = [...first, ...unions.lastEntriesOf({ ...range, from }, TITLED_ENDS)];
     // The last row lets in the step that is being placed.
     const ahead = next.placer.log.filter((row) => row.root === root && (row.kind === "start" || row.kind === "join"));
     return [...held.map(({ stepId }) => stepId), ...ahead.slice(0, -1).map(({ node }) => node)];

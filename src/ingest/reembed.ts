@@ -7,6 +7,7 @@ import { type Embedder, isRemote, type RemoteEmbedder } from "../models/embedder
 import { isOfAccount } from "../models/refusal.ts";
 import type { ModelUsage } from "../models/usage.ts";
 import {
+  isPlacedNow,
   moveVectors as moveSome,
   type NewForest,
   nextTarget,
@@ -43,7 +44,7 @@ export interface ReembedProgress {
 }
 
 export interface ReembedResult {
-  /** False if there was nothing to do: this embedder is in use, with the cosine that is asked for, and no vector is missing. */
+  /** False if there was nothing to do: this embedder is in use, with the cosine that is asked for, this version has placed the steps, and no vector is missing. */
   reembedded: boolean;
   /** Ids of the embedders before and after. */
   from: string;
@@ -179,11 +180,16 @@ class ReembedRun {
     return false;
   }
 
-  /** Returns true if the forest in use was not grown with the cosine that is asked for. */
+  /** Returns true if the forest in use was not grown with the cosine that is asked for, or by the placement of this version. */
   wouldPlaceAnew(): boolean {
     const { embedder, similarityMin } = this.#options;
     const inUse = similarityOf(this.#repositories, embedder.id) ?? embedder.similarityMin;
-    return similarityMin !== undefined && similarityMin !== inUse;
+    return (similarityMin !== undefined && similarityMin !== inUse) || !isPlacedNow(this.#repositories);
+  }
+
+  /** The cosine that is asked for, or else the one that was chosen for this embedder before. */
+  get #similarityMin(): number | undefined {
+    return this.#options.similarityMin ?? similarityOf(this.#repositories, this.#options.embedder.id);
   }
 
   async toTheEnd(): Promise<{ carriedSummaryCount: number; switchMs: number }> {
@@ -323,7 +329,7 @@ class ReembedRun {
     return {
       dimension: embedder.dimension,
       createdAtMs: clock(),
-      similarityMin: this.#options.similarityMin,
+      similarityMin: this.#similarityMin,
       log: this.#regrowth.log(),
       sessions,
       withoutVector,
@@ -354,8 +360,8 @@ class ReembedRun {
 
   #newForests(): RegrownForests {
     const { database } = this.#repositories;
-    const { embedder, similarityMin = embedder.similarityMin } = this.#options;
-    const terms = { dimension: embedder.dimension, similarityMin };
+    const { embedder } = this.#options;
+    const terms = { dimension: embedder.dimension, similarityMin: this.#similarityMin ?? embedder.similarityMin };
     return database.read(() => new RegrownForests(this.#repositories, this.#target, terms));
   }
 

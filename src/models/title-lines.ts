@@ -5,12 +5,13 @@ import { type Sentence, sentencesOf } from "./sentences.ts";
 import { isCode, isError, isProse } from "./shapes.ts";
 import { openTasks, proseAndCalls } from "./statements.ts";
 import { isStopWord } from "./stop-words.ts";
-import { isTelling } from "./told.ts";
+import { isTelling, namesNothing, saysNothing } from "./told.ts";
 
 /** A longer title ends at a clause, or with `…`. */
 export const TITLE_CHARS_MAX = 60;
 /** A clause that is shorter says too little. */
 const CLAUSE_CHARS_MIN = 24;
+const LONG_CLAUSE_CHARS = 36;
 
 /** A line of a message, shortened to a title. */
 export interface TitleLine {
@@ -20,17 +21,39 @@ export interface TitleLine {
 }
 
 /** A request names the work, and a commit's subject is already a title. Most descriptions of calls would fit any work. */
-const VALUE = { asked: 2.4, commit: 2.6, task: 1.6, decided: 1.3, intended: 1.2, described: 0.6 };
+const VALUE = {
+  asked: 2.4,
+  commit: 2.6,
+  task: 1.6,
+  decided: 1.3,
+  intended: 1.2,
+  described: 0.6,
+  committed: 1,
+  cameOut: 0.7,
+};
 /** From this value on, a line says what was wanted or done. Those of less value announce or describe a step of the work. */
 export const TOLD_VALUE = VALUE.decided;
 /** A command of the agent's program, or a mark such as `[Request interrupted by user]`. It asks for nothing. */
 export const NOTED_VALUE = 0.05;
 /** The value of the first sentence is halved after this many sentences. */
-const HALVING_SENTENCES = 3;
-const SENTENCES_MAX = 6;
+const HALVING_SENTENCES = 6;
+const SENTENCES_MAX = 10;
 /** A sentence of fewer words makes a worse title than the words that a cluster's messages share. */
 const SENTENCE_WORDS_MIN = 3;
 const ANNOUNCEMENT_FACTOR = 0.4;
+const ANNOUNCED_FACTOR = 0.8;
+const ANNOUNCES_ONLY = /\b(?:following|below|this|these|here|how|what|note|notes)\b/i;
+/** The factor for a sentence that tells of something beside one that asks for something. */
+const BACKGROUND_FACTOR = 0.35;
+const STATEMENT_FACTOR = 0.7;
+/** The factor for the first sentence that asks for something. */
+const FIRST_ASK_FACTOR = 1.3;
+/** The factor for a sentence that answers, or that points at what only the conversation shows. */
+const POINTING_FACTOR = 0.3;
+/** The factor for a line that is cut where no phrase ends. */
+const CUT_FACTOR = 0.5;
+/** The factor for what stands behind a prompt of a terminal. */
+const PASTED_FACTOR = 0.1;
 /** The factor for a person's sentence that is mostly names, or a name and its value. */
 const NOT_PROSE_FACTOR = 0.4;
 
@@ -43,33 +66,47 @@ const CONTINUED = /^This session is being continued from a previous conversation
 /** `[Request interrupted by user]` */
 const PLACEHOLDER = /^\s*\[([^\]]*)\]\s*$/;
 /** A line of a terminal: a prompt, a call as an agent shows it, what is shown below one, or a line of a stack trace. */
-const TERMINAL_LINE = /^(?:[❯$%#>]\s|⎿|[⏺●]\s*\w+\(|at .*:\d+\)?$)/;
+const TERMINAL_LINE = /^(?:[❯$%#>]\s|⎿|[⏺●]\s*\w+\(|at .*:\d+\)?$|\[?\d{1,2}:\d\d(?::\d\d)?\b)/;
+/** A prompt, and a command behind it. */
+const PROMPT_LINE = /^[❯$%]\s/;
 /** The title of an issue or a pull request, and its other fields, as GitHub's program lists them. */
 const LISTED_TITLE = /(?:^|: )title:\t(\S.*)$/m;
 const LISTED_FIELD = /^[a-z][a-z-]*:\t.*$/gm;
 /** The verdict of a program, if it was pasted. */
-const VERDICT = /^[✓✔✗✘]/;
+const VERDICT = /^[✓✔✗✘⨯×]/;
 /** `state, err = s.open(path)` */
 const ASSIGNMENT = /^[\w.]+(?:, ?[\w.]+)* :?= (?:await )?[\w.]+\(/;
-/** `Session id: 7f3a-11` */
-const PAIR = /^[^:：]+[:：]\s+\S+$/;
+/** `Session id: 7f3a-11`, `enable -> writes the file` */
+const PAIR = /^[^:：]+[:：]\s+\S+$| [-=]> |→/;
 const COMMIT = /\bgit commit\b[^\n]*?\s-[a-z]*m\s+(?:"\$\(cat <<-?\s*['"]?\w+['"]?\s*|["'])([^\n"]+)/;
 
 /** Says that something is done. */
 const CAME_OUT =
-  /\b(?:pass(?:es|ed)?|works?|fixed|added|removed|renamed|moved|updated|created|merged|pushed|committed|reverted|implemented|deleted|replaced|rebased|released|no longer)\b/i;
+  /\b(?:pass(?:es|ed)?|works?|fixed|added|removed|renamed|moved|updated|created|merged|pushed|committed|reverted|implemented|deleted|replaced|rebased|released|complete[d]?|resolved|refactored|extracted|rewritten|wired|no longer)\b/i;
+/** `I've added …`: what was done begins with what follows. */
+const DONE_BY = /^(?:i|we)(?:['’]ve| have)? (?:(?:now|also|just|successfully) )*(?=\p{Ll}+(?:ed|t)\b)/iu;
+/** Asks for something. */
+const ASKS =
+  /[?？]["'”’)]?$|(?:して|ください|たい|ほしい|教えて|ますか)[。．！]?$|^(?:please|i(?:['’]d| would) (?:like|love|rather)|i(?: do)? (?:want|need)|i wonder|we (?:need|should|could|want)|(?:we|it|there|this) should|it would be|let['’]?s|should|consider|can|could|would|why|how|what|where|which|does|do(?! not)|is there|are there|any)\b|^(?:add|adjust|allow|analy[sz]e|apply|build|bump|change|check|clean|compare|commit|conduct|convert|create|debug|delete|describe|design|detect|disable|document|draft|drop|enable|evaluate|examine|explain|explore|extend|extract|figure|find|finish|fix|fold|generate|give|handle|help|implement|improve|include|inspect|install|integrate|introduce|investigate|invert|keep|limit|list|look|make|merge|migrate|move|open|optimi[sz]e|plan|port|prepare|print|propose|publish|push|put|read|rebase|refactor|release|remove|rename|replace|report|research|resolve|restore|return|review|rewrite|revert|run|search|set|show|simplify|split|start|summari[sz]e|switch|take|tell|test|trace|try|turn|understand|undo|update|upgrade|use|validate|verify|wire|write)\b(?!['’:-])/i;
+const HEADING = /^\s*#/;
+/** Where a part of a sentence begins that may ask for something. */
+const PART_OF_SENTENCE = /[,;]\s+(?:and |but |so |then )*|\s(?:and|but|so) (?:then )?/i;
+const RELATIVE = /^(?:which|where|when|how|what|why|does|do|is|are|any|it|there|this)\b/i;
+/** Answers, corrects, or points at what was said before. */
+const POINTS =
+  /^(?:y|n|um+|uh+|ah|sorry|i (?:mean|meant|was mistaken|said|should have)|you (?:said|wrote|missed|forgot)|that['’]s|it['’]s|so am i|(?:a )?few more|(?:(?:how|what|why|where|can|could|should|do|does|did|is|are|was|would|will|you|we|i|use|have|check|try|put)\s)*(?:this|these|those|it|they|them|that(?! the\b)))\b|\b(?:that|this|these|those|the) (?:pr|branch|issues?|comments?|changes?|bugs?|one|ones|first|second|third|rest|above|following|plan|list|same)\b|\ball (?:of )?(?:them|these|those|\d+)\b|\b(?:this|that|it) (?:can|could|should|will|would|is|was|does|did)\b|\b(?:prevent|do|fix|change|handle|avoid|keep) (?:this|that|it|them|these|those)\b|\b(?:it|them|these|those|this|that)[.?!,]*$/i;
 /** `fix(lock): ` */
 const COMMIT_KIND = /^[a-z]+(?:\([^)]*\))?!?: +/;
 
 const SENTENCE_END = /(?<=[.!?…]["'”’)]?)\s+(?=\S)|(?<=[。！？])/u;
 const MARKS =
-  /^(?:[#>*•●…✓✔✗✘\s-]|\.{3,}|[a-z\d]{1,2}\)\s|(?:\p{Emoji_Presentation}|\p{Extended_Pictographic}\ufe0f)(?:\p{Emoji_Modifier}|\p{Extended_Pictographic}|\u200d|\ufe0f)*)+|\*\*|__|`/gu;
+  /^(?:[#>*•●…✓✔✗✘\s-]|\.{3,}|[A-Za-z\d]{1,2}\)\s|\d+(?:-\d+)?:\s|(?:\p{Emoji_Presentation}|\p{Extended_Pictographic}\ufe0f)(?:\p{Emoji_Modifier}|\p{Extended_Pictographic}|\u200d|\ufe0f)*)+|\*\*|__|`/gu;
 /** `[the page](https://…)` */
 const LINK = /\[([^\]]+)\]\([^)\s]*\)/g;
 /** A folder and its name: `/home/ana/work/shop` is `shop`. */
 const FOLDERS = /(?<![\w./~:-])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\]+[/\\]){2,}(?=[\w.-]*\w)/g;
 const GREETING =
-  /^(?:hi|hey|hello|thanks?(?: you)?(?: so much)?|yes|yeah|yep|no|well|right|good|great|nice|cool|perfect|excellent|wow|oh|ah|sure|wait|actually|alright|hm+|(?:one |quick )?question)(?: [\p{Lu}][\p{L}]*)?\s*[,.!:;–—-]+\s*/iu;
+  /^[A-Z]+(?:_[A-Z]+)+:\s+|^(?:(?:take a )?look at|hi|hey|hello|thanks?(?: you)?(?: so much)?|yes|yeah|yep|no|well|right|good|great|nice|cool|perfect|excellent|wow|oh|ah|sure|wait|actually|alright|hm+|(?:one |quick )?question)(?: [\p{Lu}][\p{L}]*)?\s*[,.!:;–—-]+\s*/iu;
 const FILLER =
   /^(?:(?:ok(?:ay)?|right now|now|then|next|first|please)\b(?:[,.!:;]+\s+|\s+(?=(?:[\p{L}'’]+\s+)?(?:i|we|you|it|they|he|she|there|let|let['’]?s|the|an?|this|that|these|those|all|both|my|our|your|their|its|every|each|some|any|me|us|them|to|in|on|at|for|from|with|into|up|how|why|what|where|whether|if|again|also|just|now|then|first|please|and|can|could|would|will|should)\b))|(?:yeah|yep|ah|hmm?|so|also|and|but|apparently|@[\w-]+)\b[,.!:;]*\s+)/iu;
 /** What a person says of a statement before making it: `I think the issue is that …`, `I've just …` */
@@ -81,8 +118,19 @@ const POLITE =
 const CONDITION =
   /^(?:if|when|as|since|because|while|after|before|although|though|for|in|on|with|at|unless|based on)\b(?:[^,(]|\([^)]*\))*,\s+(?!(?:and|or|but)\b)/i;
 const PHRASE_END = /[;:](?=\s)|\s(?:[-–—]\s|\()/gu;
+/** A part of a sentence that can be left out at its end. */
+const PART_END =
+  /\s(?:vs\.?|in|on|at|for|with|from|to|of|by|into|as|and|or|via|during|between|across|before|after|without|so|that|using|under)\s/giu;
 const CLAUSE_END =
-  /,(?=\s)|\s(?:so|because|but|and (?=(?:i|it|we|you|he|she|they|then)\b)|which|when|where|while|since|if|then|that|instead of|rather than|in order to)\b/giu;
+  /,(?=\s)|[、，](?=\S)|\s(?:so|because|but|and (?=(?:i|it|we|you|he|she|they|then)\b)|which|when|where|while|since|if|then|that|instead of|rather than|in order to)\b/giu;
+/** Where a sentence is cut, best first, and the least characters before it. */
+const ENDS: readonly [RegExp, number][] = [
+  [PHRASE_END, CLAUSE_CHARS_MIN],
+  [CLAUSE_END, LONG_CLAUSE_CHARS],
+  [PART_END, LONG_CLAUSE_CHARS],
+  [CLAUSE_END, CLAUSE_CHARS_MIN],
+  [PART_END, CLAUSE_CHARS_MIN],
+];
 const TRAILING = /(?:[\s,;:.!(–—-]|\s(?:so|and|but|or|because|which|that|when|if|then)(?=[\s,;:.!(–—-]*$))+$/u;
 /** A verb without what it says: `… to understand`, `… where we parse` */
 const DANGLING =
@@ -93,6 +141,9 @@ const PLAIN_WORD = /^\p{Ll}[\p{Ll}'’-]*(?=\s|$)/u;
 
 /** Returns the lines of a message that may be a title, in order. A tool's result gives none. */
 export function titleLines(role: Role, text: string): TitleLine[] {
+  // What a program gave an agent is a task, unless the program says something to itself.
+  if (role === "system")
+    return PLACEHOLDER.test(text) || ownWords(text).trim() === "" ? [] : linesOfUser(plainText(text));
   if (role === "user") return linesOfUser(plainText(text));
   return role === "assistant" ? linesOfAssistant(plainText(text)) : [];
 }
@@ -105,14 +156,40 @@ function linesOfUser(text: string): TitleLine[] {
   const listed = LISTED_TITLE.exec(said)?.[1];
   const lines = listed === undefined ? [] : titleLine(listed, VALUE.asked);
   const rest = listed === undefined ? said : said.replace(LISTED_TITLE, "").replace(LISTED_FIELD, "");
-  for (const sentence of shortSentences(rest, isSaid)) {
+  let isPasted = false;
+  const asking = new Set<TitleLine>();
+  for (const sentence of shortSentences(rest, isSaid).flatMap(partsOf)) {
+    isPasted ||= PROMPT_LINE.test(sentence);
     if (isShown(sentence)) continue;
-    const factor = isProse(sentence) && !PAIR.test(sentence) ? 1 : NOT_PROSE_FACTOR;
-    for (const line of titleLine(sentence, (VALUE.asked * factor) / (1 + lines.length / HALVING_SENTENCES)))
-      lines.push(announces(sentence, line) ? { ...line, value: line.value * ANNOUNCEMENT_FACTOR } : line);
-    if (lines.length === SENTENCES_MAX) break;
+    const lead = withoutLead(sentence);
+    const isHeading = lines.length === 0 && HEADING.test(rest);
+    const asks = isPasted ? POLITE.test(lead) : isHeading || ASKS.test(lead);
+    let factor = isProse(sentence) && !PAIR.test(sentence) ? 1 : NOT_PROSE_FACTOR;
+    if (isPasted && !asks) factor *= PASTED_FACTOR;
+    if (asks && asking.size === 0) factor *= FIRST_ASK_FACTOR;
+    for (const line of titleLine(sentence, (VALUE.asked * factor) / (1 + lines.length / HALVING_SENTENCES))) {
+      if (POINTS.test(line.text)) line.value *= POINTING_FACTOR;
+      if (announces(sentence, line)) line.value *= announcementFactor(line.text);
+      lines.push(line);
+      if (asks) asking.add(line);
+    }
+    if (lines.length >= SENTENCES_MAX) break;
   }
-  return lines;
+  const factor = asking.size === 0 ? STATEMENT_FACTOR : BACKGROUND_FACTOR;
+  return lines.map((line) => (asking.has(line) ? line : { ...line, value: line.value * factor }));
+}
+
+/** Returns a sentence, and the parts of a long one that ask for something themselves. */
+function partsOf(sentence: string): string[] {
+  if (sentence.length <= TITLE_CHARS_MAX) return [sentence];
+  const [, ...others] = sentence.split(PART_OF_SENTENCE);
+  const asks = (part: string): boolean => !RELATIVE.test(part) && ASKS.test(withoutLead(part));
+  return [sentence, ...others.filter(asks).map((part) => part.replace(/[?？]$/, ""))];
+}
+
+/** `Some quality issues of the page:` says what comes, `The following plan:` does not. */
+function announcementFactor(text: string): number {
+  return ANNOUNCES_ONLY.test(text) || text.length < CLAUSE_CHARS_MIN ? ANNOUNCEMENT_FACTOR : ANNOUNCED_FACTOR;
 }
 
 /** Returns true if a colon ends the sentence, or the title that was cut from it. Then the title only announces what comes after it. */
@@ -140,17 +217,19 @@ function linesOfAssistant(text: string): TitleLine[] {
   return [...lines, ...(calls.length > 0 ? linesOfCall(calls) : [])];
 }
 
-/** Returns what an agent says in a message that came out of the work: the subject of a commit, or a sentence of its last words. */
-export function outcomesIn(text: string): string[] {
+/** Returns what an agent says in a message that came out of the work: the subject of a commit, or sentences of its last words. */
+export function outcomesIn(text: string): TitleLine[] {
   const { prose, calls } = proseAndCalls(plainText(text));
   const commit = COMMIT.exec(calls.join("\n"))?.[1];
-  if (commit !== undefined) return titleLine(commit.replace(COMMIT_KIND, ""), 0).map(({ text }) => text);
+  if (commit !== undefined) return titleLine(commit.replace(COMMIT_KIND, ""), VALUE.committed);
   if (calls.length > 0) return [];
-  const told = shortSentences(prose, isSaid).filter((sentence) => CAME_OUT.test(sentence) && isTelling(sentence));
-  const lines = told.filter((sentence) => isProse(sentence) && sentence.length <= TITLE_CHARS_MAX);
-  return lines
-    .filter((line) => !/[:：]$/.test(line) && line.split(" ").length >= SENTENCE_WORDS_MIN)
-    .flatMap((line) => titleLine(line, 0).map(({ text }) => text));
+  return shortSentences(prose, isSaid).flatMap((sentence) => {
+    const said = withoutLead(sentence).replace(DONE_BY, "");
+    if (!CAME_OUT.test(said) || saysNothing("agent", said) || !isProse(said) || /[:：?]$/.test(said)) return [];
+    if (said.split(" ").length < SENTENCE_WORDS_MIN) return [];
+    const isWeak = POINTS.test(said) || namesNothing(said);
+    return titleLine(said, isWeak ? VALUE.cameOut * POINTING_FACTOR : VALUE.cameOut);
+  });
 }
 
 function linesOfCall([, ...args]: readonly string[]): TitleLine[] {
@@ -190,7 +269,8 @@ function titleLine(sentence: string, value: number): TitleLine[] {
   const order = lead.replace(POLITE, "");
   const text = closed(atClause(order === lead ? lead : order.replace(/\?$/, ""))).replace(TRAILING, "");
   if (!/\p{L}{2}/u.test(text)) return [];
-  return [{ text: PLAIN_WORD.test(text) ? text[0]!.toUpperCase() + text.slice(1) : text, value }];
+  const worth = text.endsWith("…") ? value * CUT_FACTOR : value;
+  return [{ text: PLAIN_WORD.test(text) ? text[0]!.toUpperCase() + text.slice(1) : text, value: worth }];
 }
 
 function withoutLead(sentence: string): string {
@@ -207,15 +287,15 @@ function atClause(sentence: string): string {
   const main = sentence.replace(CONDITION, "").replace(POLITE, "");
   const text = main.length >= CLAUSE_CHARS_MIN ? main : sentence;
   if (text.length <= TITLE_CHARS_MAX) return text;
-  for (const pattern of [PHRASE_END, CLAUSE_END]) {
-    const ends = [...text.slice(0, TITLE_CHARS_MAX + 1).matchAll(pattern)].map(({ index }) => index);
-    const beginning = text.slice(0, ends.findLast((end) => opening(text.slice(0, end)) < 0) ?? 0).replace(DANGLING, "");
-    // `The issue was` is not a clause.
-    if (
-      beginning.length >= CLAUSE_CHARS_MIN &&
-      !isStopWord(beginning.slice(beginning.lastIndexOf(" ") + 1).toLowerCase())
-    )
-      return beginning;
+  for (const [pattern, charsMin] of ENDS) {
+    const ends = [...text.matchAll(pattern)].map(({ index }) => index).filter((end) => end <= TITLE_CHARS_MAX);
+    for (const end of ends.toReversed()) {
+      if (opening(text.slice(0, end)) >= 0) continue;
+      const beginning = text.slice(0, end).replace(DANGLING, "");
+      if (beginning.length < charsMin) break;
+      // `The issue was` is not a clause.
+      if (!isStopWord(beginning.slice(beginning.lastIndexOf(" ") + 1).toLowerCase())) return beginning;
+    }
   }
   const cut = cutLine(text, TITLE_CHARS_MAX);
   const open = opening(cut);

@@ -1,4 +1,5 @@
 import { titledEnds } from "../core/ends.ts";
+import { ownWords } from "../core/harness.ts";
 import type { Role } from "../core/message.ts";
 import { filesIn } from "../core/working-set.ts";
 import { evenlySpaced, labelOf } from "./label.ts";
@@ -9,6 +10,7 @@ import {
   NOTED_VALUE,
   outcomesIn,
   TITLE_CHARS_MAX,
+  type TitleLine,
   TOLD_VALUE,
   titleLines,
   withoutCut,
@@ -33,6 +35,9 @@ const TURN_FACTOR = 0.7;
 const TELLING_WEIGHT = 1.2;
 /** A session is named by the first line that has this share of the best line's score, because a request mostly begins with its matter. */
 const EARLIER_SHARE = 3 / 4;
+const NAME_WEIGHT_MAX = 1;
+/** A name that all of the work has, such as that of the project, counts no more than one that this many messages have. */
+const COUNT_MAX = 6;
 /** Without this, the longest line would have the most words. */
 const LENGTH_CHARS = 20;
 /** What became of a request is told behind it if there is so much room. */
@@ -74,32 +79,44 @@ function titleBy(
   asked: TitledMessage | undefined,
 ): string {
   const said = titledEnds(messages).filter(({ role }) => role !== "tool");
-  const wanted = bestLine(readingOf, said, asked);
-  if (wanted !== "") return withOutcome(withoutCut(wanted), said);
+  const outcomes = outcomesOf(said);
+  const wanted = bestLine(readingOf, said, asked, outcomes);
+  if (wanted !== "") return withOutcome(withoutCut(wanted), outcomes);
+  const own = messages.map(({ role, text }) => ({
+    role,
+    text: role === "user" || role === "system" ? ownWords(text) : text,
+  }));
   const title =
-    listThatFits(mostNamedFiles(said)) ||
+    listThatFits(mostNamedFiles(own.filter(({ role }) => role !== "tool"))) ||
     firstSaid(said) ||
-    listThatFits(labelOf(messages.map(({ text }) => text.replace(TAG, " "))).split(", "));
+    listThatFits(labelOf(own.map(({ text }) => text.replace(TAG, " "))).split(", "));
   return withoutCut(title) || NO_WORDS;
 }
 
+/** Returns what came out, newest first, if a user wanted it. */
+function outcomesOf(said: readonly TitledMessage[]): Line[] {
+  if (!said.some(({ role }) => role === "user" || role === "system")) return [];
+  return said
+    .slice(-MESSAGES_MAX)
+    .filter(({ role }) => role === "assistant")
+    .toReversed()
+    .flatMap(({ text }) => outcomesIn(beginningOf(text)).map(withWords));
+}
+
 /** Adds the newest outcome that has room. */
-function withOutcome(wanted: string, said: readonly TitledMessage[]): string {
+function withOutcome(wanted: string, outcomes: readonly Line[]): string {
   const room = TITLE_CHARS_MAX - wanted.length - ": ".length;
-  if (room < OUTCOME_CHARS_MIN || !said.some(({ role }) => role === "user")) return wanted;
-  for (const { role, text } of said.slice(-MESSAGES_MAX).toReversed()) {
-    if (role !== "assistant") continue;
-    const outcome = outcomesIn(text.slice(0, TITLE_TEXT_CHARS)).find((line) => line.length <= room);
-    if (outcome === undefined || isSameMatter(outcome, wanted)) continue;
-    return `${wanted.replace(/[.!:]$/, "")}: ${/^\p{Lu}\p{Ll}/u.test(outcome) ? outcome[0]!.toLowerCase() + outcome.slice(1) : outcome}`;
-  }
-  return wanted;
+  if (room < OUTCOME_CHARS_MIN || outcomes.some(({ text }) => text === wanted)) return wanted;
+  const outcome = outcomes.find(({ text }) => text.length <= room && !text.endsWith("…"))?.text;
+  if (outcome === undefined || isSameMatter(outcome, wanted)) return wanted;
+  return `${wanted.replace(/[.!:]$/, "")}: ${/^\p{Lu}\p{Ll}/u.test(outcome) ? outcome[0]!.toLowerCase() + outcome.slice(1) : outcome}`;
 }
 
 function bestLine(
   readingOf: (message: TitledMessage) => Reading,
   said: readonly TitledMessage[],
   asked: TitledMessage | undefined,
+  outcomes: readonly Line[],
 ): string {
   const chosen = evenlySpaced(said, MESSAGES_MAX).map(readingOf);
   const first = chosen.find(({ isRequest }) => isRequest);
@@ -107,10 +124,13 @@ function bestLine(
   // Marks such as `yes` share no words with the request, so its lines are compared with the request itself.
   const counted = turn !== undefined && chosen.every(({ isMark }) => isMark) ? [turn] : chosen;
   const best = (candidates: readonly Candidate[]): string => bestOf(candidates, counted);
+  const hasUser = chosen.some(({ byUser }) => byUser);
   const requests = chosen
-    .filter(({ byUser }) => byUser)
+    .filter(({ byUser, isTask }) => byUser || (isTask && !hasUser && turn === undefined))
     .map((reading) => ({ lines: reading.lines, factor: reading === first ? FIRST_FACTOR : 1 }));
   if (turn !== undefined) requests.push({ lines: turn.lines, factor: TURN_FACTOR });
+  // A request such as `Fix all 5` says less than what came out of it.
+  if (requests.length > 0) requests.push({ lines: outcomes, factor: 1 });
   const isTold = ({ value }: Line): boolean => value >= TOLD_VALUE;
   const told = chosen.filter(({ byUser }) => !byUser).map(({ lines }) => ({ lines: lines.filter(isTold), factor: 1 }));
   return best(requests) || best(told) || best(chosen.map(({ lines }) => ({ lines, factor: 1 })));
@@ -179,7 +199,7 @@ function scoreOf({ text, value, words }: Line, counts: ReadonlyMap<string, numbe
   for (const [word, weight] of words) {
     total += weight;
     const count = counts.get(word)!;
-    if (count > 0) common += (Math.sqrt(count) - 0.5) * weight;
+    if (count > 0) common += (Math.sqrt(Math.min(count, COUNT_MAX)) - 0.5) * weight;
   }
   return (value * common * Math.min(1, total / TELLING_WEIGHT)) / Math.sqrt(LENGTH_CHARS + text.length);
 }
@@ -212,14 +232,14 @@ function listThatFits(names: readonly string[]): string {
   return names.length > 1 ? listThatFits(names.slice(0, -1)) : list.slice(0, TITLE_CHARS_MAX);
 }
 
-interface Line {
-  text: string;
-  value: number;
+interface Line extends TitleLine {
   words: ReadonlyMap<string, number>;
 }
 
 interface Reading {
   byUser: boolean;
+  /** True for what a program gave an agent before a user has spoken. */
+  isTask: boolean;
   words: readonly string[];
   /** Lines that may be the title. */
   lines: readonly Line[];
@@ -238,14 +258,21 @@ function knownReadingOf(message: TitledMessage): Reading {
   return reading;
 }
 
-/** Returns what is read of a text. Its last word may be cut, here or where the text was read, and is left out. */
+/** Returns what is read of a text. Its last word may be cut, here or where the text was read, and `…` stands for it. */
 function beginningOf(text: string): string {
   if (text.length < TITLE_TEXT_CHARS) return text;
-  return text.slice(0, TITLE_TEXT_CHARS).replace(/(?<=\s)[!-~]{1,40}$/, "");
+  return text.slice(0, TITLE_TEXT_CHARS).replace(/\s+[!-~]{1,40}$/, "…");
 }
 
 function linesOf({ role, text }: TitledMessage): Line[] {
-  return titleLines(role, text).map((line) => ({ ...line, words: weightsIn(line.text) }));
+  return titleLines(role, text).map(withWords);
+}
+
+/** A line of names alone says what the work is on, and not what is wanted. */
+function withWords(line: TitleLine): Line {
+  const words = weightsIn(line.text);
+  for (const [word, weight] of words) if (weight > NAME_WEIGHT_MAX) words.set(word, NAME_WEIGHT_MAX);
+  return { ...line, words };
 }
 
 function readingOf({ role, text: whole }: TitledMessage): Reading {
@@ -254,6 +281,7 @@ function readingOf({ role, text: whole }: TitledMessage): Reading {
   const isRequest = role === "user" && lines.some(({ value, words }) => value > NOTED_VALUE && words.size > 0);
   return {
     byUser: role === "user",
+    isTask: role === "system",
     words: [...new Set(words(text))],
     lines,
     isRequest,

@@ -252,7 +252,7 @@ const OUTCOME_WORD =
   /^(?:all|added|addressed|applied|branch|build|builds|captured|change|changes|check|checks|clean|cleanly|closed|commit|commits|committed|compile|compiles|compiled|complete|completed|correctly|correct|done|error|errors|everything|fail|failed|failing|failures?|final|finished|fix|fixed|fixes|fmt|format|formatted|formatting|full|fully|good|green|happy|implementation|implemented|including|integration|issue|issues|lint|linter|linting|locked|made|merge|merged|no|noted|now|passed|passes|passing|pass|pushed|push|ready|rebase|rebased|recorded|remaining|resolved|saved|set|staged|still|success|successful|successfully|succeeded|suite|task|tasks|test|tests|typecheck|unit|update|updated|verified|warning|warnings|work|working|works|zero|[0-9a-f]{7,}|\d+)$/;
 
 /** Returns true for "All 31 tests pass", which does not tell of what. */
-function namesNothing(text: string): boolean {
+export function namesNothing(text: string): boolean {
   let hasName = false;
   forEachWord(text, (word) => {
     hasName ||= !OUTCOME_WORD.test(word);

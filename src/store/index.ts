@@ -28,6 +28,7 @@ export {
 export { freeIdBlock, idBlockOf, storeIdOf, takeIdBlock } from "./changes/id-blocks.ts";
 export {
   type CarriedSummary,
+  isPlacedNow,
   moveVectors,
   type NewForest,
   nextTarget,
@@ -111,7 +112,7 @@ export type { FollowedRow, StagedMessage, Target, UnstagedMessage } from "./deri
 export { type SearchScope, sampleStep } from "./derived/search-scope.ts";
 export type { SessionOverview, SessionsOptions, Unreadable } from "./derived/session-overviews.ts";
 export type { SettledCluster, SubjectMember } from "./derived/subjects.ts";
-export { coveredUntil, type DoneSummary, type NewSummary, type Try } from "./derived/summaries.ts";
+export type { DoneSummary, NewSummary, Try } from "./derived/summaries.ts";
 export { ThemeRoots } from "./derived/theme-roots.ts";
 export type { Entry } from "./facts/entries.ts";
 export type { FactRow } from "./facts/fact-rows.ts";

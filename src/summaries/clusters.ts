@@ -1,7 +1,7 @@
 import { formatHandle } from "../core/handle.ts";
 import { isFull } from "../forest/cluster.ts";
 import { EXTRACTIVE_ID } from "../models/extractive-summarizer.ts";
-import { coveredUntil, type Repositories, sourceDigestOf } from "../store/index.ts";
+import { type Repositories, sourceDigestOf } from "../store/index.ts";
 import { type Asker, attemptsAfter, type Postponement, postponementOf } from "./next-try.ts";
 import type { DueSummaries, SummaryContext, SummaryMember } from "./resolve-run.ts";
 import { CALL_TOKENS_MAX } from "./summarize.ts";
@@ -132,42 +132,36 @@ function dueClusters(
   roots?: readonly number[],
 ): DueCluster[] {
   if (summarizer.id === EXTRACTIVE_ID) return [];
-  const { summaries, clusters, unions, messages } = repositories;
-  const standing = roots
-    ? summaries.coveringRoots({ sessionId, roots: JSON.stringify(roots) })
-    : summaries.covering({ sessionId });
-  const covered = new Map<number, number>();
-  for (const { rootId, sourceTokenCount } of standing) {
-    covered.set(rootId, (covered.get(rootId) ?? 0) + sourceTokenCount);
-  }
+  const { summaries, clusters, unions } = repositories;
   const sizes = roots ? roots.flatMap((root) => clusters.find(sessionId, root) ?? []) : clusters.sizesOf(sessionId);
   const due: DueCluster[] = [];
   const tokensMin = summarizer.citesSources ? 1 : settings.resolveTokensMin;
-  for (const { rootId: root, tokenCount } of sizes) {
-    if (tokenCount - (covered.get(root) ?? 0) < tokensMin) continue; // checked before the log is read, which takes longer
-    const from = coveredUntil(standing, root);
-    const uncovered = unions.entriesOf({ sessionId, root, from, position: evicted() });
-    const uncoveredIds = uncovered.map(({ stepId }) => stepId);
-    const endOf = ({ stepIds }: Part): number => uncovered[stepIds.length - 1]!.position;
+  for (const { rootId: root, logPosition: newest, tokenCount } of sizes) {
+    if (tokenCount < tokensMin) continue;
+    const from = summaries.coveredUntil({ sessionId, root });
+    if (from >= newest) continue; // checked before the log is read, which takes longer
+    const range = { sessionId, root, from, position: evicted() };
     const tried = summaries.newestTry({ sessionId, level: "cluster", rootId: root, ...asker });
-    const triedSteps = uncovered.filter(({ position }) => position <= (tried?.logPosition ?? 0)).length;
-    let part = firstPart(messages, uncoveredIds, settings.resolveTokensMin, triedSteps); // not shorter: that may have been refused
+    const triedUntil = Math.min(tried?.logPosition ?? 0, range.position);
+    const triedSteps = triedUntil > from ? unions.entriesOf({ ...range, position: triedUntil }).length : 0;
+    // A part is read, and not the rest of a cluster that may have a thousand parts.
+    const partOf = (stepsMin: number): Part => firstPart(repositories, range, settings.resolveTokensMin, stepsMin);
+    let part = partOf(triedSteps); // not shorter: that may have been refused
     if (part.stepIds.length === 0 || part.tokenCount < tokensMin) continue;
     let isRefused = tried?.status === "failed" && UNUSABLE.has(tried.errorCode);
-    let wait = postponementOf(tried, endOf(part), asker);
+    let wait = postponementOf(tried, part.position, asker);
     if (part.isFull && wait?.nextTryAtMs === null) {
       // A full part does not grow, and would keep all later ones from a summary. So it takes in as many steps again as the last try read.
-      const grown = firstPart(messages, uncoveredIds, settings.resolveTokensMin, 2 * triedSteps);
+      const grown = partOf(2 * triedSteps);
       if (grown.isFull) [part, isRefused, wait] = [grown, true, undefined];
     }
-    const { stepIds, tokenCount: uncoveredTokens } = part;
-    const logPosition = endOf(part);
+    const { stepIds, position: logPosition, tokenCount: uncoveredTokens, hasMore } = part;
     due.push({
       root,
       logPosition,
       stepIds,
       tokenCount: uncoveredTokens,
-      hasMore: stepIds.length < uncovered.length,
+      hasMore,
       attempts: attemptsAfter(tried),
       isRefused,
       wait,
@@ -179,33 +173,48 @@ function dueClusters(
 /** The first steps that no summary covers. */
 interface Part {
   stepIds: number[];
+  /** The log position of the last of them. */
+  position: number;
   tokenCount: number;
   /** True if later steps belong to the next part. */
   isFull: boolean;
+  /** True if there are later steps. */
+  hasMore: boolean;
 }
 
+type Range = Parameters<Repositories["unions"]["entriesOf"]>[0];
+
+/** The entries of a cluster that are read at once. */
+const ENTRIES_AT_ONCE = 64;
+
 /**
- * Returns as many of the first steps as one summary covers.
+ * Returns as many of the first steps as one summary covers, of those that entered a cluster in a range of the log.
  *
  * @param tokensMin  A part with fewer tokens is not full. It could never be summarized, because only a part that is not full grows.
  * @param stepsMin  A part with fewer steps is not full.
  */
-function firstPart(
-  messages: Repositories["messages"],
-  stepIds: readonly number[],
-  tokensMin: number,
-  stepsMin: number,
-): Part {
-  const part = { stepIds: [] as number[], messageCount: 0, tokenCount: 0, isFull: false };
-  for (const stepId of stepIds) {
-    const tokens = messages.tokensOfSteps([stepId]);
-    part.stepIds.push(stepId);
-    part.messageCount += tokens.length;
-    part.tokenCount += tokens.reduce((sum, count) => sum + count, 0);
-    part.isFull = isFull(part) && part.tokenCount >= tokensMin && part.stepIds.length >= stepsMin;
-    if (part.isFull) break;
+function firstPart({ messages, unions }: Repositories, range: Range, tokensMin: number, stepsMin: number): Part {
+  const part = {
+    stepIds: [] as number[],
+    position: range.from,
+    messageCount: 0,
+    tokenCount: 0,
+    isFull: false,
+    hasMore: false,
+  };
+  for (;;) {
+    const entries = unions.entriesOf({ ...range, from: part.position }, ENTRIES_AT_ONCE);
+    for (const { stepId, position } of entries) {
+      if (part.isFull) return { ...part, hasMore: true };
+      const tokens = messages.tokensOfSteps([stepId]);
+      part.stepIds.push(stepId);
+      part.position = position;
+      part.messageCount += tokens.length;
+      part.tokenCount += tokens.reduce((sum, count) => sum + count, 0);
+      part.isFull = isFull(part) && part.tokenCount >= tokensMin && part.stepIds.length >= stepsMin;
+    }
+    if (entries.length < ENTRIES_AT_ONCE) return part;
   }
-  return part;
 }
 
 /** Returns a function that reads the position when it is first called, which takes long, and few sessions have summaries due. */

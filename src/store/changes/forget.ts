@@ -7,7 +7,7 @@ import { logWithout } from "../../forest/forget.ts";
 import type { DeriveOptions } from "../derived/features.ts";
 import type { FullTextRepository } from "../derived/full-text.ts";
 import { isSpan } from "../derived/summaries.ts";
-import type { UnionRow } from "../derived/unions.ts";
+import { isEntry, type UnionRow } from "../derived/unions.ts";
 import { assertOnPath, type SessionRow } from "../facts/sessions.ts";
 import type { TombstoneRow } from "../facts/tombstones.ts";
 import type { HeldText } from "../facts/traces.ts";
@@ -203,16 +203,23 @@ function forgetMessages(
   const seqs = new Set(tombstones.named(JSON.stringify(ids)).map(({ seq }) => seq));
   const cites = (text: string): boolean =>
     text.split("\n").some((line) => takeCitations(line).seqs.some((seq) => seqs.has(seq)));
+  // A cluster may have thousands of summaries, so not each of them reads the log.
+  const logs = generations.ids().map((generation) => ({ generation, log: unions.ofSession(sessionId, generation) }));
+  const entered = logs.flatMap(({ generation, log }) => {
+    const rows = [...log, ...unions.undoneOf(sessionId, generation)].filter(isEntry);
+    const own = rows.filter(({ node }) => steps.has(node));
+    return own.map((row) => ({ undoneAt: Number.POSITIVE_INFINITY, ...row, generation }));
+  });
   const covering = mayCover.filter(({ status, level, rootId, logPosition, text }) => {
     if (isSpan(level) || (status !== "done" && status !== "claimed")) return true;
     if (text !== null && cites(text)) return true; // a summary of another cluster may tell of it
-    return unions
-      .stepsOf("cluster", { sessionId, root: rootId, position: logPosition })
-      .some((step) => steps.has(step));
+    return entered.some(({ root, id, undoneAt, generation }) => {
+      const held = root === rootId && id <= logPosition && undoneAt > logPosition;
+      return held && generation === unions.generationAt(logPosition);
+    });
   });
   summaries.discard(covering.map(({ id }) => id));
-  for (const generation of generations.ids()) {
-    const log = unions.ofSession(sessionId, generation);
+  for (const { generation, log } of logs) {
     const remaining = logWithout(log, steps);
     const entries = log.filter(({ kind, node }) => (kind === "start" || kind === "join") && steps.has(node));
     const touched = new Set(entries.map(({ root }) => root));

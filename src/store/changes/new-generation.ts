@@ -1,4 +1,5 @@
 import { assert } from "../../core/assert.ts";
+import { PLACEMENT_VERSION } from "../../forest/placement.ts";
 import type { Target } from "../derived/reembedding.ts";
 import type { UnionRow } from "../derived/unions.ts";
 import type { GenerationRow } from "../facts/generations.ts";
@@ -37,6 +38,19 @@ const SIMILARITY = "similarityMin";
 export function similarityOf({ settings }: Repositories, embedderId: string): number | undefined {
   const chosen = settings.get(SIMILARITY) as { embedderId: string; similarityMin: number } | undefined;
   return chosen?.embedderId === embedderId ? chosen.similarityMin : undefined;
+}
+
+/** The setting with the version of placement that the generation in use began with. Older stores lack it. */
+const PLACEMENT = "placement";
+
+/** Returns true if the forest in use was begun by the placement of this version. */
+export function isPlacedNow({ settings }: Repositories): boolean {
+  return settings.get(PLACEMENT) === PLACEMENT_VERSION;
+}
+
+/** Call it inside the transaction that begins a generation. */
+export function notePlacement({ settings }: Repositories): void {
+  settings.set(PLACEMENT, PLACEMENT_VERSION);
 }
 
 /** Undefined in a store without a generation. */
@@ -90,6 +104,7 @@ export function switchGeneration(
     const generation = generations.insert({ embedderId: target.embedderId, dimension, createdAtMs, logPosition: base });
     assert(generation.id === target.generation, "the generation that vectors were staged for begins");
 
+    notePlacement(repositories);
     if (similarityMin === undefined) settings.delete(SIMILARITY);
     else settings.set(SIMILARITY, { embedderId: target.embedderId, similarityMin });
     for (const { sessionId, row } of forest.log) unions.add(sessionId, generation.id, { ...row, id: base + row.id });

@@ -1,6 +1,7 @@
 import { heldUntilMs, type Lease } from "../derived/claimant.ts";
 import type { Costs } from "../derived/costs.ts";
-import { coveredUntil, type DoneSummary, isSpan, type NewSummary } from "../derived/summaries.ts";
+import { type DoneSummary, isSpan, type NewSummary } from "../derived/summaries.ts";
+import type { RootAt } from "../derived/unions.ts";
 import { sourceDigestOf } from "../facts/spans.ts";
 import type { Repositories } from "../repositories.ts";
 
@@ -112,6 +113,7 @@ export function recordSummaries(
  */
 export function restoreSummaries(repositories: Repositories, sessionId: string): void {
   const { summaries, unions } = repositories;
+  const knownOf = new Map<number, { position: number; at: RootAt | undefined }>();
   for (const row of summaries.left(sessionId)) {
     const { id, level, rootId, logPosition } = row;
     if (isSpan(level)) {
@@ -124,8 +126,15 @@ export function restoreSummaries(repositories: Repositories, sessionId: string):
       );
       summaries.showAgain(id);
     } else {
-      const held = unions.stepsOf("cluster", { sessionId, root: rootId, position: logPosition });
-      const at = unions.clusterOf(sessionId, held);
+      // The next summary of a cluster covers what entered it since, so only that is read.
+      const known = knownOf.get(rootId);
+      const from = known?.position ?? 0;
+      const then = { sessionId, root: rootId, position: logPosition };
+      const goesOn = known !== undefined && from < logPosition && !unions.isUndoneBetween({ ...then, from });
+      const isLost = goesOn && known.at === undefined;
+      const held = isLost ? [] : unions.stepsOf("cluster", then, goesOn ? from : 0);
+      const at = isLost ? undefined : unions.clusterOf(sessionId, held, goesOn ? known.at : undefined);
+      knownOf.set(rootId, { position: logPosition, at });
       const moved = at && { ...row, rootId: at.root, logPosition: at.position };
       if (moved && isWanted(repositories, moved)) {
         summaries.carry(id, moved.rootId, moved.logPosition);
@@ -145,7 +154,9 @@ export function wrongSpans(repositories: Repositories, sessionId: string): numbe
 /** Returns the ids of finished summaries of clusters that the log does not have. */
 export function rootlessSummaries({ summaries, unions }: Repositories, sessionId: string): number[] {
   const hasRoot = ({ level, rootId: root, logPosition: position }: DoneSummary): boolean =>
-    isSpan(level) || unions.stepsOf(level, { sessionId, root, position }).length > 0;
+    isSpan(level) ||
+    unions.entriesOf({ sessionId, root, from: 0, position }, 1).length > 0 ||
+    unions.stepsOf(level, { sessionId, root, position }).length > 0;
   const done = summaries.done(sessionId).filter(({ shownUntil }) => shownUntil === null);
   return done.filter((row) => !hasRoot(row)).map(({ id }) => id);
 }
@@ -169,8 +180,7 @@ function isWanted(repositories: Repositories, row: SummaryWork): boolean {
     return (done?.seqLast ?? -1) < row.seqLast && isUnchanged(repositories, row);
   }
   if (logPosition <= generations.newest()!.logPosition) return false;
-  const covering = summaries.coveringRoots({ sessionId, roots: JSON.stringify([rootId]) });
-  const from = coveredUntil(covering, rootId);
+  const from = summaries.coveredUntil({ sessionId, root: rootId });
   const entries = unions.entriesOf({ sessionId, root: rootId, from, position: logPosition });
   const steps = entries.map(({ stepId }) => stepId);
   return sourceDigestOf(messages.digestsOfSteps(steps)) === sourceDigest;

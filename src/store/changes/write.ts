@@ -15,6 +15,7 @@ import type { MessageRow } from "../facts/messages.ts";
 import type { NewSession } from "../facts/sessions.ts";
 import type { Repositories } from "../repositories.ts";
 import type { DerivedRows } from "./derive.ts";
+import { notePlacement } from "./new-generation.ts";
 
 // One exported function for each event, each in one transaction. write-summaries.ts has those of summaries.
 
@@ -43,14 +44,17 @@ export interface FrontierMove {
  * @returns the embedder of the generation in use, which another process may have started.
  */
 export function startGeneration(
-  { database, generations }: Repositories,
+  repositories: Repositories,
   embedderId: string,
   dimension: number,
   createdAtMs: number,
 ): string {
+  const { database, generations } = repositories;
   if (!database.read(() => generations.isStarted())) {
     database.write("open", () => {
-      if (!generations.isStarted()) generations.insert({ embedderId, dimension, createdAtMs, logPosition: 0 });
+      if (generations.isStarted()) return;
+      generations.insert({ embedderId, dimension, createdAtMs, logPosition: 0 });
+      notePlacement(repositories);
     });
   }
   return database.read(() => generations.embedderNow()) ?? embedderId;

@@ -53,10 +53,7 @@ export function enteringSteps(rows: readonly GraduatingMessage[], seqBefore: num
       createdAtMs: first.createdAtMs,
     };
     before = last.seq;
-    const titled = messages.map(({ role, text, isSummary }) => ({
-      role: isSummary === 1 ? ("tool" as const) : role,
-      text,
-    }));
+    const titled = messages.map(({ teller, told }) => ({ role: teller, text: told }));
     return { features, messageIds: messages.map(({ id }) => id), messages: titled };
   });
 }

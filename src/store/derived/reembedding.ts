@@ -1,7 +1,8 @@
+import type { Role } from "../../core/message.ts";
 import { encodeEmbedding } from "../../vector/codec.ts";
 import { GENERATION_NOW, IS_UNMOVED } from "../facts/generations.ts";
-import { GRADUATING, type GraduatingMessage } from "../facts/messages.ts";
-import { isRepeated, isSummary } from "../facts/opening.ts";
+import { ENTERING_TEXT_CHARS, GRADUATING, type GraduatingMessage } from "../facts/messages.ts";
+import { isRepeated, isSummary, tellerOf, toldOf } from "../facts/opening.ts";
 import { IS_SESSION } from "../facts/paths.ts";
 import { Repository } from "../file/repository.ts";
 import { isOfStep } from "../sql/message-columns.ts";
@@ -30,7 +31,7 @@ const STAGED = columns(TABLES.reembeddedVectors, "embedding").of("r");
 const STORED = columns(TABLES.messages, "embedding").of("m");
 const MESSAGE = GRADUATING.of("m");
 type StagedRow = RowOf<typeof MESSAGE> &
-  RowOf<typeof STAGED> & { isMissing: number; isSummary: number; isRepeated: number };
+  RowOf<typeof STAGED> & { teller: Role; told: string; isMissing: number; isSummary: number; isRepeated: number };
 type TargetMessage = Target & { messageId: number };
 
 const IS_GRADUATED = `(m.pinned = 0 AND m.seq < s.graduated_seq AND s.${IS_SESSION})`;
@@ -71,7 +72,7 @@ export class ReembeddingRepository extends Repository {
   readonly drop = this.statement<[messageId: number]>`
     UPDATE messages SET embedding = NULL, embedder_id = NULL WHERE id = ?`.run;
   readonly #ofSteps = this.statement<Target & { steps: string }, StagedRow>`
-    SELECT ${MESSAGE}, ${isSummary("m")} AS isSummary, ${isRepeated("m")} AS isRepeated, ${STAGED}, ${IS_MISSING} FROM json_each(@steps) step
+    SELECT ${MESSAGE}, ${tellerOf("m")} AS teller, ${toldOf("m", ENTERING_TEXT_CHARS)} AS told, ${isSummary("m")} AS isSummary, ${isRepeated("m")} AS isRepeated, ${STAGED}, ${IS_MISSING} FROM json_each(@steps) step
     CROSS JOIN messages m ON ${isOfStep("step.value")}
     ${JOIN_STAGED} ORDER BY m.seq`.map(stagedMessage);
   /** Starts, joins and settles of all sessions after a position of the log in use, in order. */

@@ -25,12 +25,6 @@ export type Summarized = Pick<SummaryRow, "sessionId" | "level" | "rootId">;
 /** A failed or parked attempt to make a summary. */
 export type Try = Omit<RowOf<typeof TRY>, "status"> & { status: "failed" | "parked" };
 
-/** Returns the log position up to which some summaries cover a cluster; 0 if none covers any of it. */
-export function coveredUntil(summaries: readonly Pick<SummaryRow, "rootId" | "logPosition">[], root: number): number {
-  const covering = summaries.filter(({ rootId }) => rootId === root);
-  return Math.max(0, ...covering.map(({ logPosition }) => logPosition));
-}
-
 /**
  * How many finished summaries of a span are kept of each level. Contexts show the newest. If one of its messages is forgotten, an
  * older row that does not cover the message is shown. Handles name messages, so `expand` needs no row.
@@ -95,10 +89,9 @@ export class SummaryRepository extends Repository {
   /** Tells which steps each summary of a cluster covers, oldest first. */
   readonly covering = this.statement<{ sessionId: string }, RowOf<typeof COVERING>>`
     SELECT ${COVERING} FROM summaries WHERE ${IS_STANDING_OF_PATH} ORDER BY id`.all;
-  /** `covering` of some clusters only. */
-  readonly coveringRoots = this.statement<{ sessionId: string; roots: string }, RowOf<typeof COVERING>>`
-    SELECT ${COVERING} FROM summaries
-    WHERE root_id IN (SELECT value FROM json_each(@roots)) AND ${IS_STANDING_OF_PATH} ORDER BY id`.all;
+  readonly #coveredUntil = this.statement<{ sessionId: string; root: number }, number>`
+    SELECT log_position FROM summaries INDEXED BY summaries_by_root
+    WHERE root_id = @root AND ${IS_STANDING_OF_PATH} ORDER BY log_position DESC LIMIT 1`.pluck().get;
   /** The summaries of clusters, oldest first. Contexts may not show all of them yet. */
   readonly standing = this.statement<{ sessionId: string }, DoneSummary>`
     SELECT ${SUMMARY} FROM summaries WHERE ${IS_STANDING_OF_PATH} ORDER BY id`.all;
@@ -214,6 +207,11 @@ export class SummaryRepository extends Repository {
   constructor(database: StoreDatabase, costs: CostRepository) {
     super(database);
     this.#costs = costs;
+  }
+
+  /** Returns the log position up to which summaries cover a cluster; 0 if none covers any of it. A large cluster has thousands. */
+  coveredUntil(of: { sessionId: string; root: number }): number {
+    return this.#coveredUntil(of) ?? 0;
   }
 
   /** Returns true if summaries are finished that contexts do not show before the frontier moves. */

@@ -25,6 +25,11 @@ const IS_ENTRY = `u.kind IN ('start', 'join') AND u.level <> 'subject' AND u.gen
 /** SQL: the row `u` is of the log of the session `@sessionId`. */
 const IS_OF_LOG = isOnPathOf("@sessionId", "u");
 
+/** SQL: selects the rows by which steps entered a cluster after one log position and up to another. */
+const ENTRIES = `SELECT ${UNION.of("u")} FROM unions u
+    WHERE u.root = @root AND u.level = 'cluster' AND u.kind IN ('start', 'join') AND u.id > @from
+    AND u.id <= @position AND u.generation = ${GENERATION_AT} AND ${IS_OF_LOG}`;
+
 export const UNDONE = columns(TABLES.undoneUnions);
 export type UndoneRow = UnionRow & { undoneAt: number; members: string | null };
 /** A row that is about to be taken back. */
@@ -52,14 +57,13 @@ export class UnionRepository extends PathReader {
   readonly #newest = this.statement<[sessionId: string, position: number], number>`
     SELECT id FROM unions
     WHERE session_id = ? AND id <= ? AND level <> 'subject' AND generation = ${GENERATION_NOW} ORDER BY id DESC LIMIT 1`.pluck();
-  readonly #ofCluster = this.statement<RootIn, RowOf<typeof UNION>>`
+  readonly #ofCluster = this.statement<RootIn & { from: number }, RowOf<typeof UNION>>`
     SELECT ${UNION.of("u")} FROM unions u
-    WHERE u.root = @root AND u.id <= @position AND u.generation = ${GENERATION_AT} AND ${IS_OF_LOG}`;
-  /** The steps that entered a cluster after one log position and up to another, in order. */
-  readonly entriesOf = this.statement<RootIn & { from: number }, RowOf<typeof UNION>>`
-    SELECT ${UNION.of("u")} FROM unions u
-    WHERE u.root = @root AND u.level = 'cluster' AND u.kind IN ('start', 'join') AND u.id > @from
-    AND u.id <= @position AND u.generation = ${GENERATION_AT} AND ${IS_OF_LOG} ORDER BY u.id`.map(enteredStep).all;
+    WHERE u.root = @root AND u.id > @from AND u.id <= @position AND u.generation = ${GENERATION_AT} AND ${IS_OF_LOG}`;
+  readonly #entriesOf = this.statement<RootIn & { from: number; limit: number }, RowOf<typeof UNION>>`
+    ${ENTRIES} ORDER BY u.id LIMIT @limit`.map(enteredStep).all;
+  readonly #lastEntriesOf = this.statement<RootIn & { from: number; limit: number }, RowOf<typeof UNION>>`
+    ${ENTRIES} ORDER BY u.id DESC LIMIT @limit`.map(enteredStep).all;
   readonly #ofSession = this.statement<[sessionId: string, position: number, generation: number], RowOf<typeof UNION>>`
     SELECT ${UNION} FROM unions WHERE session_id = ? AND id <= ? AND generation = ? AND level <> 'subject' ORDER BY id`.map(
     logRow,
@@ -134,8 +138,12 @@ export class UnionRepository extends PathReader {
     DELETE FROM unions WHERE session_id = ? AND generation = ? AND level <> 'subject'`.run;
   readonly #undoneOf = this.statement<[sessionId: string], UndoneRow & { generation: number }>`
     SELECT ${UNDONE} FROM undone_unions WHERE session_id = ? ORDER BY id`;
-  readonly #undoneOfRoot = this.statement<[root: number], RowOf<typeof UNDONE>>`
-    SELECT ${UNDONE} FROM undone_unions WHERE root = ? ORDER BY id`;
+  readonly #undoneOfRoot = this.statement<RootAt & { from: number }, RowOf<typeof UNDONE>>`
+    SELECT ${UNDONE} FROM undone_unions WHERE root = @root AND id > @from AND id <= @position ORDER BY id`;
+  /** True if rows of a session's log were taken back after one log position and up to another. */
+  readonly #isUndoneBetween = this.statement<RootIn & { from: number }, number>`
+    SELECT EXISTS (SELECT 1 FROM undone_unions WHERE undone_at > @from AND undone_at <= @position
+      AND session_id IN ${holdersOf("@sessionId")})`.pluck().one;
   readonly #undoneAt = this.statement<[position: number], RowOf<typeof UNDONE>>`
     SELECT ${UNDONE} FROM undone_unions WHERE id = ? LIMIT 1`;
   readonly #generationAt = this.statement<{ position: number }, number>`SELECT ${GENERATION_AT}`.pluck();
@@ -163,6 +171,26 @@ export class UnionRepository extends PathReader {
     )
     SELECT ${UNION.of("u")} FROM tree JOIN unions u ON u.root = tree.root
     WHERE u.id <= @position AND u.generation = ${GENERATION_AT} AND ${IS_OF_LOG}`;
+
+  /** The steps that entered a cluster after one log position and up to another, in order. @param limit  Of the first ones. */
+  entriesOf(range: RootIn & { from: number }, limit = -1): EnteredStep[] {
+    return this.#entriesOf({ ...range, limit });
+  }
+
+  /** The newest of `entriesOf`, in order. */
+  lastEntriesOf(range: RootIn & { from: number }, limit: number): EnteredStep[] {
+    return this.#lastEntriesOf({ ...range, limit }).reverse();
+  }
+
+  /** True if some of the rows that held at `from` were taken back up to `position`. */
+  isUndoneBetween(range: RootIn & { from: number }): boolean {
+    return this.#isUndoneBetween(range) === 1;
+  }
+
+  /** The generation in use at a log position. */
+  generationAt(position: number): number | undefined {
+    return this.#generationAt.get({ position });
+  }
 
   /** When a step entered the forest, and its cluster; undefined if it has not entered. */
   entered(sessionId: string, stepId: number): EnteredStep | undefined {
@@ -244,14 +272,18 @@ export class UnionRepository extends PathReader {
   }
 
   /** The rows of a root at a log position: those that still hold, and those taken back since. */
-  #rewoundRows(level: SessionLevel, at: RootIn): { held: RowOf<typeof UNION>[]; undone: RowOf<typeof UNDONE>[] } {
+  #rewoundRows(
+    level: SessionLevel,
+    at: RootIn,
+    from = 0,
+  ): { held: RowOf<typeof UNION>[]; undone: RowOf<typeof UNDONE>[] } {
     const path = this.paths.of(at.sessionId);
     const held: RowOf<typeof UNION>[] = [];
     const undone: RowOf<typeof UNDONE>[] = [];
     const roots = new Set([at.root]);
     for (const root of roots) {
-      const heldOfRoot = this.#ofCluster.all({ ...at, root });
-      const undoneOfRoot = this.#undoneHeld({ ...at, root }).filter((row) => isOfPath(path, row));
+      const heldOfRoot = this.#ofCluster.all({ ...at, root, from });
+      const undoneOfRoot = this.#undoneHeld({ ...at, root }, from).filter((row) => isOfPath(path, row));
       for (const row of heldOfRoot) held.push(row);
       for (const row of undoneOfRoot) undone.push(row);
       if (level === "cluster") break;
@@ -263,11 +295,11 @@ export class UnionRepository extends PathReader {
   }
 
   /** The rows of a root that held at a log position and were taken back since. */
-  #undoneHeld({ root, position }: RootAt): RowOf<typeof UNDONE>[] {
-    const rows = this.#undoneOfRoot.all(root);
+  #undoneHeld({ root, position }: RootAt, from = 0): RowOf<typeof UNDONE>[] {
+    const rows = this.#undoneOfRoot.all({ root, position, from });
     if (rows.length === 0) return rows;
-    const generation = this.#generationAt.get({ position });
-    return rows.filter((row) => row.id <= position && row.undoneAt > position && row.generation === generation);
+    const generation = this.generationAt(position);
+    return rows.filter((row) => row.undoneAt > position && row.generation === generation);
   }
 
   /** True if rows of a session's log that held at a log position have been undone. */
@@ -289,13 +321,18 @@ export class UnionRepository extends PathReader {
     for (const from of this.#olderPositions.all({ sessionId, seqLast })) this.undoAfter(sessionId, from, undoneAt);
   }
 
-  /** The cluster that held exactly these steps at some log position, and that position; undefined if none did. */
-  clusterOf(sessionId: string, steps: readonly number[]): RootAt | undefined {
+  /**
+   * The cluster that held exactly these steps at some log position, and that position; undefined if none did.
+   *
+   * @param before  A cluster and a log position. Then the steps are those that entered it later.
+   */
+  clusterOf(sessionId: string, steps: readonly number[], before?: RootAt): RootAt | undefined {
     const entries = steps.map((step) => this.entered(sessionId, step));
-    const root = entries[0]?.clusterRoot;
+    const root = before?.root ?? entries[0]?.clusterRoot;
     if (root === undefined || !entries.every((entry) => entry?.clusterRoot === root)) return undefined;
-    const position = Math.max(...entries.map((entry) => entry!.position));
-    const held = this.entriesOf({ sessionId, root, from: 0, position });
+    const from = before?.position ?? 0;
+    const position = entries.reduce((newest, entry) => Math.max(newest, entry!.position), from);
+    const held = this.entriesOf({ sessionId, root, from, position }, steps.length + 1);
     return held.length === steps.length ? { root, position } : undefined;
   }
 
@@ -322,13 +359,17 @@ export class UnionRepository extends PathReader {
     this.#insertUndone.run({ id, sessionId, generation, level, kind, node, root, score, undoneAt, members });
   }
 
-  /** Returns the steps that a root of this level held at a log position of a session's log, in no order. */
-  stepsOf(level: SessionLevel, at: RootIn): number[] {
+  /**
+   * Returns the steps that a root of this level held at a log position of a session's log, in no order.
+   *
+   * @param from  Of a cluster, only those that entered after this log position.
+   */
+  stepsOf(level: SessionLevel, at: RootIn, from = 0): number[] {
     if (this.isRewound(at)) {
-      const { held, undone } = this.#rewoundRows(level, at);
+      const { held, undone } = this.#rewoundRows(level, at, from);
       return stepsIn([...held, ...undone]);
     }
-    return stepsIn((level === "theme" ? this.#ofTheme : this.#ofCluster).all(at));
+    return stepsIn(level === "theme" ? this.#ofTheme.all(at) : this.#ofCluster.all({ ...at, from }));
   }
 }
 

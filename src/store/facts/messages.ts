@@ -21,7 +21,7 @@ import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
 import { type DecodedRow, TABLES } from "../sql/tables.ts";
 import type { ArtifactRepository } from "./artifacts.ts";
 import { GENERATION_NOW, vectorNow } from "./generations.ts";
-import { isRepeated, isSummary } from "./opening.ts";
+import { isRepeated, isSummary, tellerOf, toldOf } from "./opening.ts";
 import { PathReader, type PathRepository, type Piece, rowsIn, sharedSeqOf, withBranches } from "./paths.ts";
 
 const EACH_PAGE = 500;
@@ -87,10 +87,13 @@ export const GRADUATING = columns(
 );
 const ENTERING = GRADUATING.without("text");
 /** Neither features nor titles read more of a text. */
-const ENTERING_TEXT_CHARS = 500;
+export const ENTERING_TEXT_CHARS = 500;
 
 /** The part of a message that the forest reads. */
 export type GraduatingMessage = RowOf<typeof GRADUATING> & {
+  /** Who says it, and what it says, for a title. */
+  teller: Role;
+  told: string;
   isSummary: number;
   isRepeated: number;
   embedding: Float32Array | null;
@@ -140,14 +143,16 @@ export class MessageRepository extends PathReader {
   readonly #window = this.statement<SeqsOfSession, RowOf<typeof WINDOW>>`
     SELECT ${WINDOW} FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0 ORDER BY seq`;
   readonly #graduating = this.statement<SeqsOfSession, GraduatingRow>`
-    SELECT ${ENTERING}, substr(text, 1, ${ENTERING_TEXT_CHARS}) AS text, ${isSummary("messages")} AS isSummary,
+    SELECT ${ENTERING}, substr(text, 1, ${ENTERING_TEXT_CHARS}) AS text,
+      ${tellerOf("messages")} AS teller, ${toldOf("messages", ENTERING_TEXT_CHARS)} AS told, ${isSummary("messages")} AS isSummary,
       ${isRepeated("messages")} AS isRepeated, ${vectorNow("messages")} AS embedding
     FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0 ORDER BY seq`.map(graduatingMessage);
   readonly #graduatingPlaces = this.statement<SeqsOfSession, RowOf<typeof PLACES>>`
     SELECT ${PLACES} FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0 ORDER BY seq`;
   /** Like `graduating`, the messages of some steps. */
   readonly graduatingOf = this.statement<[stepIds: string], GraduatingRow>`
-    SELECT ${ENTERING.of("m")}, substr(m.text, 1, ${ENTERING_TEXT_CHARS}) AS text, ${isSummary("m")} AS isSummary,
+    SELECT ${ENTERING.of("m")}, substr(m.text, 1, ${ENTERING_TEXT_CHARS}) AS text,
+      ${tellerOf("m")} AS teller, ${toldOf("m", ENTERING_TEXT_CHARS)} AS told, ${isSummary("m")} AS isSummary,
       ${isRepeated("m")} AS isRepeated, ${vectorNow("m")} AS embedding
     ${OF_STEPS}`.map(graduatingMessage).allOf;
   readonly #unpinnedUpTo = this.statement<[sessionId: string, seqLast: number], number>`
@@ -325,7 +330,7 @@ export class MessageRepository extends PathReader {
   readonly #seqsByTable = this.statement<[sessionId: string, seqFrom: number, limit: number], IdAndSeq>`
     SELECT id, seq FROM messages NOT INDEXED WHERE session_id = ? AND seq >= ? ORDER BY seq LIMIT ?`;
   readonly #openingsOf = this.statement<[charsMax: number, stepIds: string], TitledMessage>`
-    SELECT CASE WHEN ${isSummary("m")} THEN 'tool' ELSE m.role END AS role, substr(m.text, 1, ?) AS text
+    SELECT ${tellerOf("m")} AS role, ${toldOf("m", "?")} AS text
     ${STEPS} ORDER BY step.key, m.seq`;
   /**
    * The first characters of the user's message that began the turn of a message. An agent's summary is none, nor is `yes`, nor a mark

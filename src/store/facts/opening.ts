@@ -2,6 +2,18 @@
 export const isSummary = (alias: string): string =>
   `coalesce(instr(${alias}.metadata, '"isCompactSummary":true') > 0, 0)`;
 
+/** SQL: a message of `alias` is what a program gave an agent before a user has spoken, such as the task of a subagent. */
+const isTask = (alias: string): string => `(${alias}.text = '' AND ${alias}.role = 'user' AND ${alias}.turn_seq < 0)`;
+
+/** SQL: who says a message of `alias`, for a title. What an agent wrote to compact its context gives none, like a tool's result. */
+export const tellerOf = (alias: string): string =>
+  `CASE WHEN ${isSummary(alias)} THEN 'tool' WHEN ${isTask(alias)} THEN 'system' ELSE ${alias}.role END`;
+
+/** SQL: the beginning of what a message of `alias` says for a title: its text, or a task. */
+export const toldOf = (alias: string, charsMax: string | number): string =>
+  `substr(CASE WHEN ${isTask(alias)} AND json_valid(${alias}.parts)
+    THEN coalesce(${alias}.parts ->> '$[0].text', '') ELSE ${alias}.text END, 1, ${charsMax})`;
+
 /** SQL: selects the id of the first request of the user. A word alone, such as `shell` or `yes`, is one only if no other comes soon. */
 export function openingOf(session: string, seqLast: string): string {
   return `SELECT id FROM (

@@ -223,4 +223,11 @@ describe("choosePlacement in work with tools", () => {
     const work = stepAt(3, { seqBefore: 2, text: "Read src/lock.ts", vector: NORTH });
     expect(choosePlacement(work, [cluster], SIMILARITY_MIN)).toMatchObject({ root: 100, score: null });
   });
+
+  test("keeps the rules or the task at the beginning of a session with what comes next, so that neither is a tree of its own", () => {
+    const cluster = clusterAt(0);
+    const next = stepAt(1, { seqBefore: 0, text: "Oil the gate", vector: NORTH });
+    expect(choosePlacement(next, [cluster], SIMILARITY_MIN)).toEqual({ root: 100, score: null });
+    expect(choosePlacement({ ...next, turn: 1 }, [cluster], SIMILARITY_MIN)).toEqual({ root: 100, score: null });
+  });
 });

@@ -366,6 +366,22 @@ describe("with the embedder in use", () => {
     expect(await clustersAfter(true)).toBe(await clustersAfter(false));
   });
 
+  test("a forest that another version has placed grows again, once, and its handles keep their messages", async () => {
+    const path = temporaryPath();
+    const store = talked(path);
+    await store.reembed({ embedder: hashingEmbedder, similarityMin: 0.95 });
+    const held = store.session("a").roots({ level: "cluster" });
+    const membersOf = (root: string) => store.expand(root, { limit: 1_000 }).members.map(({ id }) => id);
+    const before = held.map(({ root }) => membersOf(root));
+    inDatabase(path, (file) => file.exec("DELETE FROM store_settings WHERE name IN ('placement', 'similarityMin')"));
+    const again = openedStore(path);
+    expect(await again.reembed({ embedder: hashingEmbedder })).toMatchObject({ reembedded: true, embeddedCount: 0 });
+    expect(again.session("a").roots({ level: "cluster" }).length).not.toBe(held.length);
+    expect(held.map(({ root }) => membersOf(root))).toEqual(before);
+    expect(await again.reembed({ embedder: hashingEmbedder })).toMatchObject({ reembedded: false });
+    expect(again.verify()).toMatchObject({ ok: true, problems: [] });
+  });
+
   test("there is nothing to do where no message lacks a vector", async () => {
     const path = temporaryPath();
     const store = talked(path);

@@ -38,6 +38,49 @@ describe("titleOf", () => {
     expect(titled([asked, ["assistant", "I found the issue."]])).toBe("Limit the retries of a remote");
   });
 
+  test.each([
+    [
+      "The lease of a harbour gate runs out. Where does the crane keep its lease?",
+      "Where does the crane keep its lease?",
+    ],
+    [
+      "In theory a gate has one lock, but mostly it has two. I wonder if we can show both locks",
+      "I wonder if we can show both locks",
+    ],
+    [
+      "Look at the changes of this branch, and update the tide table if necessary.",
+      "Update the tide table if necessary",
+    ],
+    [
+      "$ ./run.sh\nBuilding the harbour image\nResolving the base image of the harbour\n\nCan you fix the crane image?",
+      "Fix the crane image",
+    ],
+    [
+      "The tide table is old. I am the keeper of the harbour_gate. Clean the gate and the old crane.",
+      "Clean the gate and the old crane",
+    ],
+  ])("is what is asked for, and not what explains it: %j", (text, title) => {
+    expect(titled([["user", text]])).toContain(title);
+  });
+
+  test("is what came out, if the request points at what only the conversation shows", () => {
+    const closing = [
+      "assistant",
+      "Done. I've removed the unused wrappers of the harbour lock. All 31 tests pass.",
+    ] as const;
+    expect(titled([["user", "Can you fix all 5"], closing])).toBe("Removed the unused wrappers of the harbour lock");
+    expect(titled([["user", "a few more review comments"], closing])).toContain("wrappers");
+  });
+
+  test("of a subagent's work is its task, and never what a program says to itself", () => {
+    const work = ["assistant", "I'll read the code first."] as const;
+    const task = ["system", "Find all callers of releaseLock. Report them."] as const;
+    expect(titled([task, work])).toBe("Find all callers of releaseLock");
+    expect(titled([task, ["user", "Oil the harbour gate"], work])).toBe("Oil the harbour gate");
+    expect(titled([["system", "# AGENTS.md instructions for /srv/shop"]])).toBe("Without words");
+    expect(titled([["system", "[Request interrupted by user]"]])).toBe("Without words");
+  });
+
   test("is no step of the work, however often its words occur", () => {
     const step = ["assistant", "Let me read the full implementation of the lease for context"] as const;
     expect(titled([["user", "Oil the harbour gate"], step, step, step])).toBe("Oil the harbour gate");

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import {
   type MessageInput,
   type Session,
@@ -7,6 +7,7 @@ import {
   type Summarizer,
   type SummaryText,
 } from "../../../src/index.ts";
+import { UnionRepository } from "../../../src/store/derived/unions.ts";
 import { claimFaults } from "../../support/claims.ts";
 import { calls, results, talk, user } from "../../support/said.ts";
 import { temporaryStore } from "../../support/temporary-store.ts";
@@ -68,6 +69,45 @@ describe("clusters that are due", () => {
     expect(JSON.stringify(shown.messages[0])).toContain("About 21. [21]");
     expect(claimFaults(store, session, shown)).toEqual([]);
     expect(store.verify()).toMatchObject({ ok: true });
+  });
+
+  test("cost a matter of any size in proportion to it, also to forget one message and to take an undone part back", async () => {
+    const rowsReadFor = async (callCount: number): Promise<Record<string, number>> => {
+      const { store, session } = opened(citing());
+      const ids = session.append(work(callCount)).map(({ messageId }) => messageId);
+      session.compact();
+      let rows = 0;
+      const counted = (["entriesOf", "stepsOf"] as const).map((name) => {
+        const read = UnionRepository.prototype[name] as (...args: unknown[]) => unknown[];
+        return vi.spyOn(UnionRepository.prototype, name).mockImplementation(function (
+          this: unknown,
+          ...args: unknown[]
+        ) {
+          const found = read.apply(this, args);
+          rows += found.length;
+          return found as never;
+        });
+      });
+      const readBy = async (act: () => unknown): Promise<number> => {
+        rows = 0;
+        await act();
+        return rows;
+      };
+      const resolve = await readBy(() => session.resolveDirty());
+      const undo = await readBy(() => {
+        session.rewind({ toMessageId: ids[10]! });
+        session.undo();
+      });
+      const forget = await readBy(() => {
+        expect(store.forget("s", { messageIds: [ids.at(-40)!] }).messageCount).toBeGreaterThan(0);
+      });
+      for (const spy of counted) spy.mockRestore();
+      return { resolve, undo, forget };
+    };
+    const [small, large] = [await rowsReadFor(160), await rowsReadFor(640)];
+    for (const [what, rows] of Object.entries(large)) {
+      expect(rows, `${what}: ${small[what]} and ${rows}`).toBeLessThan(6 * Math.max(small[what]!, 100));
+    }
   });
 
   test("have several summaries in order if they are large, each of its own messages, under one root", async () => {
