@@ -31,6 +31,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
   continue: { agents: ["Continue"] },
   "copilot-chat": { agents: ["Copilot Chat"] },
   goose: { agents: ["Goose"], resume: "goose session --resume --session-id <id>" },
+  crush: { resume: "crush --session <id>" },
   droid: { agents: ["Droid"], resume: "droid --resume <id>" },
   kimi: { agents: ["Kimi"], resume: "kimi --session <id>" },
   "kimi-code": { agents: ["Kimi Code"], resume: "kimi --session <id>" },

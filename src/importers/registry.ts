@@ -15,6 +15,7 @@ import { codex } from "./codex/importer.ts";
 import { continueDev } from "./continue.ts";
 import { copilotChat } from "./copilot-chat/importer.ts";
 import { copilotCli } from "./copilot-cli.ts";
+import { crush } from "./crush/importer.ts";
 import { cursor } from "./cursor/importer.ts";
 import { cursorAgent } from "./cursor/transcript.ts";
 import { headElements } from "./documents.ts";
@@ -48,7 +49,7 @@ import { zed } from "./zed/importer.ts";
 import { unpacked } from "./zstd.ts";
 
 /** Must grow with each change that makes an importer read an old file differently. */
-export const READING_VERSION = 15;
+export const READING_VERSION = 16;
 
 /** Bytes of a file that detection looks at: first few, then more. A first line may hold screenshots. */
 const HEAD_BYTES = [256 * 1024, 8 * 1024 * 1024, 64 * 1024 * 1024, LINE_BYTES_MAX];
@@ -82,6 +83,7 @@ export const IMPORTERS: readonly Importer[] = [
   continueDev,
   copilotChat,
   goose,
+  crush,
   droid,
   kimi,
   kimiCode,
