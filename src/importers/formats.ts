@@ -45,6 +45,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
   kiro: { agents: ["Kiro"] },
   atif: {},
   "swe-agent": {},
+  openhands: { agents: ["OpenHands"], resume: "openhands --resume <id>" },
   "open-webui": {},
   sharegpt: {},
   langsmith: {},

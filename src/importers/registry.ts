@@ -40,6 +40,7 @@ import { openai } from "./openai.ts";
 import { openaiResponses } from "./openai-responses.ts";
 import { openclaw } from "./openclaw.ts";
 import { opencode } from "./opencode/importer.ts";
+import { openhands } from "./openhands/importer.ts";
 import { omp, pi } from "./pi.ts";
 import { qwenCode } from "./qwen-code.ts";
 import { sharegpt } from "./sharegpt.ts";
@@ -97,6 +98,7 @@ export const IMPORTERS: readonly Importer[] = [
   kiro,
   atif,
   sweAgent,
+  openhands,
   openWebui,
   sharegpt,
   langsmith,

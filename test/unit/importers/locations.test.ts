@@ -46,6 +46,8 @@ test("agents keep their conversations below the user's folder", () => {
     { agent: "Kimi", path: "/home/mira/.kimi/sessions" },
     { agent: "Kimi Code", path: "/home/mira/.kimi-code/sessions" },
     { agent: "Kiro", path: "/home/mira/.kiro/sessions" },
+    { agent: "OpenHands", path: "/home/mira/.openhands/conversations" },
+    { agent: "OpenHands", path: "/home/mira/.openhands/sessions" },
     { agent: "Zed", path: "/home/mira/.local/share/zed/threads/threads.db" },
     { agent: "Amp", path: "/home/mira/.local/share/amp/threads" },
     { agent: "Oh My Pi", path: "/home/mira/.omp/agent/sessions" },
