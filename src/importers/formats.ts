@@ -10,7 +10,7 @@ interface Format {
  * agents in help and documentation, and the commands that continue sessions.
  */
 const FORMATS: Readonly<Record<string, Format>> = {
-  "claude-code": { agents: ["Claude Code"], resume: "claude --resume <id>" },
+  "claude-code": { agents: ["Claude Code", "iFlow"], resume: "claude --resume <id>" },
   "claude-history": {},
   "gemini-cli": { agents: ["Gemini CLI"], resume: "gemini --resume <id>" },
   "qwen-code": { agents: ["Qwen Code"], resume: "qwen --resume <id>" },

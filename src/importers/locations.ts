@@ -78,6 +78,7 @@ export function agentLocations({ env, platform, home }: Machine): AgentLocation[
     ...tasksOf("Roo Code", "rooveterinaryinc.roo-cline"),
     { agent: "Qwen Code", path: join(qwen, "projects") },
     { agent: "Qwen Code", path: join(qwen, "tmp") },
+    { agent: "iFlow", path: join(home, ".iflow", "projects") },
     { agent: "Continue", path: join(moved("CONTINUE_GLOBAL_DIR", join(home, ".continue")), "sessions") },
     ...chats,
     { agent: "Goose", path: join(goose, "sessions") },

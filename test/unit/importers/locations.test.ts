@@ -39,6 +39,7 @@ test("agents keep their conversations below the user's folder", () => {
     ...tasks("Roo Code", "rooveterinaryinc.roo-cline"),
     { agent: "Qwen Code", path: "/home/mira/.qwen/projects" },
     { agent: "Qwen Code", path: "/home/mira/.qwen/tmp" },
+    { agent: "iFlow", path: "/home/mira/.iflow/projects" },
     { agent: "Continue", path: "/home/mira/.continue/sessions" },
     ...chats(),
     { agent: "Goose", path: "/home/mira/.local/share/goose/sessions" },
