@@ -55,12 +55,7 @@ class ContinueTranslator extends Translator<Element> {
       return isObject(message) ? this.#entriesOf(objectOf(value), message, line) : "message: expected an object";
     }
     this.#about[key] = value;
-  }
-
-  protected override end(): void {
-    const root = this.branches()?.root.session;
-    const title = this.#title();
-    if (root !== undefined && title !== undefined) root.title ??= title;
+    if (key === "title" && !NO_TITLES.has(value)) this.title = stringOf(value);
   }
 
   #entriesOf(item: JsonObject, message: JsonObject, line: number): MessageEntry[] | string {
@@ -148,11 +143,6 @@ class ContinueTranslator extends Translator<Element> {
     });
   }
 
-  #title(): string | undefined {
-    const title = stringOf(this.#about.title);
-    return NO_TITLES.has(title) ? undefined : title;
-  }
-
   protected override session(): SessionFacts {
     const { path } = this.file;
     const [, name] = /^([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\.json$/.exec(basename(path)) ?? [];
@@ -164,7 +154,6 @@ class ContinueTranslator extends Translator<Element> {
       externalId: sessionId ?? fileNameOf(path),
       source: "continue",
       folder: pathOfAddress(stringOf(this.#about.workspaceDirectory) ?? stringOf(listed.workspaceDirectory)),
-      title: this.#title(),
       createdAtMs: millisecondsOf(isText ? Number(dateCreated) : dateCreated),
       metadata: saidOf({ mode: this.#about.mode }),
     };

@@ -4,7 +4,7 @@ import type { Element } from "./document-scanner.ts";
 import { readElements } from "./documents.ts";
 import type { MessageEntry } from "./entry.ts";
 import type { ImportEvent, ImportFile } from "./importer.ts";
-import { isObject, type JsonObject } from "./lines.ts";
+import { type DamagedLine, isObject, type JsonObject } from "./lines.ts";
 import { notYet } from "./message-event.ts";
 import { type SessionFacts, Translator } from "./translator.ts";
 import { derivedId, millisecondsOf, saidOf, stringOf } from "./values.ts";
@@ -19,12 +19,16 @@ export interface ListedMessage {
 /** A format whose conversations are lists of messages. */
 interface ListFormat {
   name: string;
+  /** Set if the messages are not in the file itself. */
+  elements?: AsyncIterable<Element | DamagedLine>;
   /** Returns the message in an item of the list `key`, or undefined. `key` is undefined if the file is only a list. */
   messageOf(key: string | undefined, item: JsonValue): JsonValue | undefined;
   /** Returns true if the message says that it is incomplete. Such a message waits, unless the file is finished. */
   isOpen?(message: JsonObject): boolean;
   /** Returns what else is known of a session: by the path of its file, or by the fields before the list. */
   about?(fields: JsonObject): Partial<SessionFacts>;
+  /** Returns the key of a message that names the one before it; `after` is null if there is none. Such files have branches. */
+  linkOf?(message: JsonObject): { key: string; after: string | null } | undefined;
   /** Converts a message, or returns the reason why it cannot be converted. */
   entriesOf(message: ListedMessage, fields: JsonObject): MessageEntry[] | string;
 }
@@ -37,7 +41,7 @@ interface ListFormat {
  * the difference.
  */
 export function readConversations(file: ImportFile, format: ListFormat): AsyncIterable<ImportEvent> {
-  return new ListTranslator(file, format).translate(readElements(file));
+  return new ListTranslator(file, format).translate(format.elements ?? readElements(file));
 }
 
 class ListTranslator extends Translator<Element> {
@@ -73,9 +77,20 @@ class ListTranslator extends Translator<Element> {
       this.#about[key] = value;
       return;
     }
+    if (!Array.isArray(item)) return this.#readMessage(item, line);
+    for (const one of item) {
+      const said = this.#readMessage(one, line);
+      if (typeof said === "string") this.warn(line, said);
+      else if (said.length > 0) this.open().add(said);
+    }
+  }
+
+  #readMessage(item: JsonValue, line: number): MessageEntry[] | string {
     const index = String(this.#count++);
     if (!isObject(item)) return "expected a message, as an object";
     if (!this.file.isFinished && this.#format.isOpen?.(item)) return notYet("the message is still being written");
+    const link = this.#format.linkOf?.(item);
+    if (link !== undefined) this.open().followTree({ ...link, line });
     return this.#format.entriesOf({ line, id: stringOf(item.id) ?? index, value: item }, this.#about);
   }
 

@@ -86,6 +86,9 @@ class CopilotTranslator extends Translator<JsonLine> {
       case "session.resume":
         if (Object.keys(this.#start).length === 0) this.#start = data;
         return;
+      case "session.title_changed":
+        this.title = stringOf(data.title) ?? this.title;
+        return;
       case "session.snapshot_rewind":
         return this.#rewind(data);
       case "session.binary_asset":
@@ -249,11 +252,11 @@ function sessionIdIn(path: string): string {
   return name === "events" ? basename(dirname(path)) : name;
 }
 
-/** Returns the session's name in `workspace.yaml` beside the events. */
+/** Returns the session's name in `workspace.yaml` beside the events; older versions called it a summary. */
 async function titleBeside(path: string): Promise<string | undefined> {
   if (basename(path) !== "events.jsonl") return undefined;
   const about = await readFile(join(dirname(path), "workspace.yaml"), "utf8").catch(() => "");
-  const [, name = ""] = /^name: (.+)$/m.exec(about) ?? [];
+  const [, name = ""] = /^name: (.+)$/m.exec(about) ?? /^summary: ([^|>].*)$/m.exec(about) ?? [];
   if (name.startsWith('"')) {
     const parsed = parseJson(name);
     return "value" in parsed ? stringOf(parsed.value) : undefined;

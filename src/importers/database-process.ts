@@ -1,6 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { StoreError } from "../core/errors.ts";
 import { DATABASE_SECONDS_MAX } from "../core/limits.ts";
+import { crushDatabase } from "./crush/database.ts";
 import { cursorDatabase } from "./cursor/database.ts";
 import { type DatabaseFile, type DatabaseFormat, ForeignDatabase } from "./foreign-database.ts";
 import { gooseDatabase } from "./goose/database.ts";
@@ -10,7 +11,13 @@ import { zedDatabase } from "./zed/database.ts";
 
 // The process that reads databases. It answers one request at a time. Its argument is the id of the process that started it.
 
-const FORMATS = { opencode: opencodeDatabase, goose: gooseDatabase, zed: zedDatabase, cursor: cursorDatabase };
+const FORMATS = {
+  opencode: opencodeDatabase,
+  goose: gooseDatabase,
+  crush: crushDatabase,
+  zed: zedDatabase,
+  cursor: cursorDatabase,
+};
 
 export type DatabaseName = keyof typeof FORMATS;
 

@@ -120,9 +120,9 @@ function isLines(head: string): boolean {
 /** The results of `hasList`. Each importer asks about the objects in a head, and some are wide. */
 const withList = new WeakMap<JsonObject, boolean>();
 
-/** Returns true for a document with a list of messages. A message itself has a role or a type. */
+/** Returns true for a document with a list of messages. A message itself has a role, a type or a kind. */
 function hasList(value: JsonObject): boolean {
-  if (value.role !== undefined || value.type !== undefined) return false;
+  if ((value.role ?? value.type ?? value.kind) !== undefined) return false;
   const isKnown = withList.get(value) ?? Object.values(value).some(Array.isArray);
   withList.set(value, isKnown);
   return isKnown;

@@ -1,4 +1,14 @@
-import { constants, type Dirent, lstatSync, openSync, readSync, realpathSync, type Stats, statSync } from "node:fs";
+import {
+  constants,
+  type Dirent,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readSync,
+  realpathSync,
+  type Stats,
+  statSync,
+} from "node:fs";
 import { lstat, open, readdir, stat } from "node:fs/promises";
 import { Socket } from "node:net";
 import { basename, dirname, join } from "node:path";
@@ -19,8 +29,13 @@ const DATABASE_NAME = /\.(db|vscdb)$/;
 /** A session of opencode before its database. Its messages are in other files. */
 const SPREAD_NAME = /[\\/]storage[\\/]session[\\/][^\\/]+[\\/]ses_\w+\.json$/;
 
-/** The rest of such a session, and what opencode keeps beside it. The session is read with it. */
-const SPREAD_PART = /[\\/]storage[\\/](?:message|part|project|session_diff|session_share|todo)[\\/].*\.json$/;
+/** An event of OpenHands, and the first one of a conversation, with which all others are read. */
+const EVENT = /[\\/](?:events[\\/]event-\d{5,}-[\da-f-]{8,}|sessions[\\/][^\\/]+[\\/]events[\\/]\d+)\.json$/i;
+const FIRST_EVENT = /[\\/](?:event-0+-[\da-f-]+|0)\.json$/i;
+
+/** The rest of such a session, and what its program keeps beside it. The session is read with it. */
+const SPREAD_PART =
+  /[\\/]storage[\\/](?:message|part|project|session_diff|session_share|todo)[\\/].*\.json$|[\\/]base_state\.json$|[\\/]event_cache[\\/][^\\/]+\.json$/;
 
 /** The steps in which file systems tell the time, at most, in milliseconds. */
 const TICK_MS = 20;
@@ -125,7 +140,30 @@ export function isPossibleName(name: string): boolean {
 
 /** Returns true for a file that is read with the session that it is a part of. */
 export function isPartOfSession(path: string): boolean {
-  return SPREAD_PART.test(path);
+  return SPREAD_PART.test(path) || (EVENT.test(path) && !isFirstEvent(path));
+}
+
+export function isEventFile(path: string): boolean {
+  return EVENT.test(path);
+}
+
+export function isFirstEvent(path: string): boolean {
+  return EVENT.test(path) && FIRST_EVENT.test(path);
+}
+
+/** Returns the file with which a file is read: itself, or for an event of OpenHands the first one. */
+export function sessionFileOf(path: string): string {
+  if (!EVENT.test(path)) return path;
+  const folder = dirname(path);
+  try {
+    return (
+      readdirSync(folder)
+        .map((name) => join(folder, name))
+        .find(isFirstEvent) ?? path
+    );
+  } catch {
+    return path; // it is gone
+  }
 }
 
 export function isTranscriptName(name: string): boolean {
@@ -166,8 +204,10 @@ async function* walk(path: string, visit: Visit, real = realPathOf(path)): Async
     if (folder) folders.push(child);
     else if (isTranscriptName(entry.name) && (entry.isFile() || isLink)) files.push(child);
   }
+  const isConversation = files.some(isFirstEvent);
   const realOf = (child: string): string => (links.has(child) ? realPathOf(child) : join(real, basename(child)));
   for (const child of files.sort(subagentsLast)) {
+    if (isConversation && isPartOfSession(child)) continue;
     const file = fileAt(child, visit, realOf(child), true);
     if (file !== undefined && file !== "folder") yield file;
   }
@@ -234,10 +274,11 @@ function statAt(path: string): Stats | undefined {
   }
 }
 
-/** For a database, includes the write-ahead log. */
+/** For a database, includes the write-ahead log; for a first event, the folder with the others. */
 function lookOf(path: string, found: Stats): FileLook {
-  const log = DATABASE_NAME.test(path) ? statAt(`${path}-wal`) : undefined;
-  const parts = log === undefined ? [found] : [found, log];
+  const other = DATABASE_NAME.test(path) ? `${path}-wal` : isFirstEvent(path) ? dirname(path) : undefined;
+  const beside = other === undefined ? undefined : statAt(other);
+  const parts = beside === undefined ? [found] : [found, beside];
   const changedAtMs = Math.max(...parts.flatMap(({ mtimeMs, ctimeMs }) => [mtimeMs, ctimeMs]));
   const tickMs = Number.isInteger(changedAtMs / 1_000) ? COARSE_TICK_MS : TICK_MS;
   return {

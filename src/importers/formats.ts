@@ -10,7 +10,7 @@ interface Format {
  * agents in help and documentation, and the commands that continue sessions.
  */
 const FORMATS: Readonly<Record<string, Format>> = {
-  "claude-code": { agents: ["Claude Code"], resume: "claude --resume <id>" },
+  "claude-code": { agents: ["Claude Code", "iFlow"], resume: "claude --resume <id>" },
   "claude-history": {},
   "gemini-cli": { agents: ["Gemini CLI"], resume: "gemini --resume <id>" },
   "qwen-code": { agents: ["Qwen Code"], resume: "qwen --resume <id>" },
@@ -31,6 +31,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
   continue: { agents: ["Continue"] },
   "copilot-chat": { agents: ["Copilot Chat"] },
   goose: { agents: ["Goose"], resume: "goose session --resume --session-id <id>" },
+  crush: { resume: "crush --session <id>" },
   droid: { agents: ["Droid"], resume: "droid --resume <id>" },
   kimi: { agents: ["Kimi"], resume: "kimi --session <id>" },
   "kimi-code": { agents: ["Kimi Code"], resume: "kimi --session <id>" },
@@ -44,6 +45,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
   kiro: { agents: ["Kiro"] },
   atif: {},
   "swe-agent": {},
+  openhands: { agents: ["OpenHands"], resume: "openhands --resume <id>" },
   "open-webui": {},
   sharegpt: {},
   langsmith: {},

@@ -60,7 +60,6 @@ const BOOKKEEPING_TYPES: ReadonlySet<unknown> = new Set([
 class LlxprtTranslator extends Translator<JsonLine> {
   #meta: JsonObject = {};
   #provider: JsonObject = {};
-  #title: string | undefined;
   #parent: string | undefined;
 
   protected override read({ value, line }: JsonLine): string | undefined {
@@ -70,14 +69,14 @@ class LlxprtTranslator extends Translator<JsonLine> {
       case "session_start":
         if (Object.keys(this.#meta).length === 0) this.#meta = payload;
         this.#provider = providerOf(payload);
-        this.#title = stringOf(payload.title) ?? this.#title;
+        this.title = stringOf(payload.title) ?? this.title;
         return;
       case "provider_switch":
         this.#provider = providerOf(payload);
         return;
       case "session_metadata":
       case "session_named":
-        this.#title = stringOf(payload.title) ?? stringOf(payload.name) ?? this.#title;
+        this.title = stringOf(payload.title) ?? stringOf(payload.name) ?? this.title;
         return;
       case "session_forked":
         this.#parent = stringOf(payload.parentSessionId) ?? this.#parent;
@@ -98,11 +97,6 @@ class LlxprtTranslator extends Translator<JsonLine> {
       default:
         if (!BOOKKEEPING_TYPES.has(type)) return `unknown type of line: ${JSON.stringify(type ?? null)}`;
     }
-  }
-
-  protected override end(): void {
-    const root = this.branches()?.root.session;
-    if (root !== undefined && this.#title !== undefined) root.title ??= this.#title;
   }
 
   #addContent(content: unknown, { seq, ts }: JsonObject, line: number, summaryFacts?: JsonObject): string | undefined {
@@ -137,7 +131,6 @@ class LlxprtTranslator extends Translator<JsonLine> {
       source: "llxprt",
       parentExternalId: this.#parent,
       folder: stringOf(cwd) ?? stringOf(first),
-      title: this.#title,
       metadata: saidOf({ cwd, workspaceDirs, projectHash }),
     };
   }

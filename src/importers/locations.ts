@@ -18,7 +18,7 @@ const OTHER_CHATS = /[\\/](?:Cursor|Windsurf)[\\/]User$/;
  * The variables of the agents move their locations: `$CLAUDE_CONFIG_DIR`, `$GEMINI_CLI_HOME`, `$CODEX_HOME`,
  * `$PI_CODING_AGENT_DIR` and `$PI_CODING_AGENT_SESSION_DIR`, `$COPILOT_HOME`, `$CLINE_DIR`,
  * `$CLINE_DATA_DIR`, `$QWEN_HOME` and `$QWEN_RUNTIME_DIR`, `$CONTINUE_GLOBAL_DIR`, `$GOOSE_PATH_ROOT`, `$KIMI_SHARE_DIR`, `$KIMI_CODE_HOME`,
- * `$OMP_CODING_AGENT_DIR`, `$OPENCLAW_STATE_DIR`, `$GROK_HOME`, and for opencode, Goose, Zed and Amp `$XDG_DATA_HOME`; for editors
+ * `$OPENHANDS_PERSISTENCE_DIR` and `$OPENHANDS_CONVERSATIONS_DIR`, `$OMP_CODING_AGENT_DIR`, `$OPENCLAW_STATE_DIR`, `$GROK_HOME`, and for opencode, Goose, Zed and Amp `$XDG_DATA_HOME`; for editors
  * `$XDG_CONFIG_HOME`, `%APPDATA%` or `%LOCALAPPDATA%`. A relative path is ignored, because it depends on where the agent was started.
  */
 export function agentLocations({ env, platform, home }: Machine): AgentLocation[] {
@@ -60,6 +60,7 @@ export function agentLocations({ env, platform, home }: Machine): AgentLocation[
     .filter((folder) => !OTHER_CHATS.test(folder))
     .flatMap((folder) => [join(folder, "workspaceStorage"), join(folder, "globalStorage", "emptyWindowChatSessions")])
     .map((path) => ({ agent: "Copilot Chat", path }));
+  const openhands = moved("OPENHANDS_PERSISTENCE_DIR", join(home, ".openhands"));
   const qwen = moved("QWEN_RUNTIME_DIR", moved("QWEN_HOME", join(home, ".qwen")));
   return [
     { agent: "Claude Code", path: join(moved("CLAUDE_CONFIG_DIR", join(home, ".claude")), "projects") },
@@ -77,6 +78,7 @@ export function agentLocations({ env, platform, home }: Machine): AgentLocation[
     ...tasksOf("Roo Code", "rooveterinaryinc.roo-cline"),
     { agent: "Qwen Code", path: join(qwen, "projects") },
     { agent: "Qwen Code", path: join(qwen, "tmp") },
+    { agent: "iFlow", path: join(home, ".iflow", "projects") },
     { agent: "Continue", path: join(moved("CONTINUE_GLOBAL_DIR", join(home, ".continue")), "sessions") },
     ...chats,
     { agent: "Goose", path: join(goose, "sessions") },
@@ -84,6 +86,8 @@ export function agentLocations({ env, platform, home }: Machine): AgentLocation[
     { agent: "Kimi", path: join(moved("KIMI_SHARE_DIR", join(home, ".kimi")), "sessions") },
     { agent: "Kimi Code", path: join(moved("KIMI_CODE_HOME", join(home, ".kimi-code")), "sessions") },
     { agent: "Kiro", path: join(home, ".kiro", "sessions") },
+    { agent: "OpenHands", path: moved("OPENHANDS_CONVERSATIONS_DIR", join(openhands, "conversations")) },
+    { agent: "OpenHands", path: join(openhands, "sessions") },
     { agent: "Zed", path: join(zed, "threads", "threads.db") },
     { agent: "Amp", path: join(data, "amp", "threads") },
     { agent: "Oh My Pi", path: join(moved("OMP_CODING_AGENT_DIR", join(home, ".omp", "agent")), "sessions") },

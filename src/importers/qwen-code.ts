@@ -82,7 +82,6 @@ export const qwenCode: Importer = {
  * After a compression the model gets a summary and the newest messages. Here it removes nothing, and its new content is added.
  */
 class QwenTranslator extends Translator<JsonLine> {
-  #title: string | undefined;
   #parent: string | undefined;
   /** For each record that says nothing, the record before it that does. */
   readonly #places = new Map<string, string | null>();
@@ -106,7 +105,7 @@ class QwenTranslator extends Translator<JsonLine> {
       entries = isObject(message) ? this.#said(message, record, id, line) : "message: expected an object";
     } else if (type === "system" && (BOOKKEEPING.has(subtype) || PROGRAM_PROMPTS.has(subtype))) {
       entries = [];
-      this.#title = stringOf(payload.customTitle) ?? this.#title;
+      this.title = stringOf(payload.customTitle) ?? this.title;
       this.#parent ??= stringOf(payload.parentSessionId);
     } else entries = `unknown type of record: ${JSON.stringify(subtype ?? type ?? null)}`;
     if (typeof entries === "string" || entries.length === 0) {
@@ -124,10 +123,6 @@ class QwenTranslator extends Translator<JsonLine> {
       }
       branch.add(entry);
     }
-  }
-
-  protected override end(): void {
-    for (const branch of this.branches()?.all ?? []) branch.title = this.#title;
   }
 
   #placeOf(id: string): string | null {

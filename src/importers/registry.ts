@@ -15,6 +15,7 @@ import { codex } from "./codex/importer.ts";
 import { continueDev } from "./continue.ts";
 import { copilotChat } from "./copilot-chat/importer.ts";
 import { copilotCli } from "./copilot-cli.ts";
+import { crush } from "./crush/importer.ts";
 import { cursor } from "./cursor/importer.ts";
 import { cursorAgent } from "./cursor/transcript.ts";
 import { headElements } from "./documents.ts";
@@ -39,6 +40,7 @@ import { openai } from "./openai.ts";
 import { openaiResponses } from "./openai-responses.ts";
 import { openclaw } from "./openclaw.ts";
 import { opencode } from "./opencode/importer.ts";
+import { openhands } from "./openhands/importer.ts";
 import { omp, pi } from "./pi.ts";
 import { qwenCode } from "./qwen-code.ts";
 import { sharegpt } from "./sharegpt.ts";
@@ -48,7 +50,7 @@ import { zed } from "./zed/importer.ts";
 import { unpacked } from "./zstd.ts";
 
 /** Must grow with each change that makes an importer read an old file differently. */
-export const READING_VERSION = 15;
+export const READING_VERSION = 16;
 
 /** Bytes of a file that detection looks at: first few, then more. A first line may hold screenshots. */
 const HEAD_BYTES = [256 * 1024, 8 * 1024 * 1024, 64 * 1024 * 1024, LINE_BYTES_MAX];
@@ -82,6 +84,7 @@ export const IMPORTERS: readonly Importer[] = [
   continueDev,
   copilotChat,
   goose,
+  crush,
   droid,
   kimi,
   kimiCode,
@@ -95,6 +98,7 @@ export const IMPORTERS: readonly Importer[] = [
   kiro,
   atif,
   sweAgent,
+  openhands,
   openWebui,
   sharegpt,
   langsmith,

@@ -28,6 +28,8 @@ export type SessionFacts = Pick<ImportedSession, "externalId" | "source"> & {
 /** Turns the items of one file, such as its lines, into events. The only session of a file has the name "". */
 export abstract class Translator<Item extends { line: number }> {
   protected readonly file: TranslatedFile;
+  /** The name of the session "". It may become known, and change, after the first message. */
+  protected title: string | undefined;
   readonly #sessions = new Map<string, Branches>();
   /** The external ids of the sessions that another agent started. */
   readonly #subagents = new Set<string>();
@@ -76,6 +78,7 @@ export abstract class Translator<Item extends { line: number }> {
     let branches = this.#sessions.get(name);
     if (branches === undefined) {
       const { isSubagent = false, ...facts } = this.session(name);
+      if (name === "") facts.title ??= this.title;
       if (isSubagent) this.#subagents.add(facts.externalId);
       branches = new Branches({
         session: defined(facts) as ImportedSession,
@@ -129,7 +132,13 @@ export abstract class Translator<Item extends { line: number }> {
     this.emit({ kind: "warning", line, reason });
   }
 
+  #tellTitle(): void {
+    const root = this.branches()?.root;
+    if (root !== undefined) root.title = this.title ?? root.title;
+  }
+
   protected finish(isFinished: boolean): void {
+    this.#tellTitle();
     for (const { all } of this.sessions) for (const branch of all) branch.finish(isFinished);
     this.#emitHeads();
     this.#sessions.clear();
@@ -152,6 +161,7 @@ export abstract class Translator<Item extends { line: number }> {
       isQuiet = "isPause" in item && item.isQuiet;
       if ("isPause" in item) {
         this.end(item.isQuiet, true);
+        this.#tellTitle();
         for (const { all } of this.sessions) for (const branch of all) branch.pause(item.isQuiet);
         this.#emitHeads();
         yield* this.#emitted();

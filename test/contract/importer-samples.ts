@@ -42,6 +42,7 @@ export const samplesByFormat: Record<string, readonly string[]> = {
   kiro: ["kiro/cli.jsonl", "kiro/messages.jsonl"],
   atif: ["atif.json"],
   "swe-agent": ["swe-agent.json"],
+  openhands: ["openhands/trajectory.json", "openhands/events.jsonl"],
   sharegpt: ["sharegpt.jsonl"],
   "openai-responses": ["openai-responses.jsonl"],
   langchain: ["langchain.jsonl"],

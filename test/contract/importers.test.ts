@@ -2,8 +2,8 @@ import { IMPORTERS } from "../../src/importers/registry.ts";
 import { describeImporter } from "./importer.contract.ts";
 import { sampleOf, samplesBut, samplesByFormat } from "./importer-samples.ts";
 
-// What Cursor and Zed keep is a database, which is read in another way.
-for (const importer of IMPORTERS.filter(({ name }) => name !== "cursor" && name !== "zed")) {
+// Databases are read in another way.
+for (const importer of IMPORTERS.filter(({ name }) => !["crush", "cursor", "zed"].includes(name))) {
   for (const sample of samplesByFormat[importer.name]!) {
     describeImporter({
       importer,

@@ -50,8 +50,9 @@ export const claudeCode: Importer = {
   read: (file) => new ClaudeCodeTranslator(file).translate(transcriptLines(readJsonLines(file))),
 };
 
-/** iFlow writes the lines of Claude Code. Its ids of sessions have a beginning of their own. */
+/** iFlow writes the lines of Claude Code. Its ids of sessions have a beginning of their own, and it has a folder of its own. */
 const IFLOW_SESSION = /^session-[\da-f]{8}-/;
+const IFLOW_FOLDER = /[\\/]\.iflow[\\/]projects[\\/]/;
 
 /** Claude Code writes a line for each content block of a reply. */
 interface ModelReply {
@@ -260,7 +261,7 @@ class ClaudeCodeTranslator extends Translator<JsonLine> {
     const end = externalId.lastIndexOf("/agent-");
     return {
       externalId,
-      source: IFLOW_SESSION.test(externalId) ? "iflow" : "claude-code",
+      source: IFLOW_SESSION.test(externalId) || IFLOW_FOLDER.test(this.file.path) ? "iflow" : "claude-code",
       parentExternalId: end === -1 ? undefined : externalId.slice(0, end),
       isSubagent: end !== -1,
     };

@@ -205,17 +205,12 @@ class CodexTranslator extends Translator<JsonLine> {
       this.#endTurn();
       this.#reply = undefined;
       this.branches()?.rewindPrompts(numberOf(event.num_turns) ?? 0);
-    } else if (type === "thread_name_updated") this.#rename(stringOf(event.thread_name));
+    } else if (type === "thread_name_updated") this.title = stringOf(event.thread_name) ?? this.title;
     else if (TURN_ENDS.has(type)) this.#endTurn(TURN_ENDS.get(type));
     else if (!this.#repeats.see(event, info) && !BOOKKEEPING_EVENTS.has(type)) {
       const kind = type === "item_completed" ? `${type}, ${objectOf(event.item).type}` : (type ?? null);
       this.warn(info.line, `unknown type of event: ${JSON.stringify(kind)}`);
     }
-  }
-
-  #rename(name: string | undefined): void {
-    const root = this.branches()?.root;
-    if (root !== undefined && name !== undefined) root.title = name;
   }
 
   #endTurn(how: TurnEnd = "aborted"): void {

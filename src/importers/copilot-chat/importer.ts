@@ -71,6 +71,9 @@ class ChatTranslator extends Translator<SessionItem> {
   }: SessionItem): string | undefined {
     if (key !== "requests") {
       this.#about[key] = value;
+      // Tools that export several threads call the name of one otherwise.
+      const { customTitle, title, name, threadName } = this.#about;
+      this.title = stringOf(customTitle) ?? stringOf(title) ?? stringOf(name) ?? stringOf(threadName);
       return;
     }
     if (kept !== undefined) {
@@ -93,12 +96,6 @@ class ChatTranslator extends Translator<SessionItem> {
     branches.add(entries, id, true);
   }
 
-  protected override end(): void {
-    const root = this.branches()?.root;
-    const title = stringOf(this.#about.customTitle);
-    if (root !== undefined && title !== undefined) root.title = title;
-  }
-
   protected override session(): SessionFacts {
     const { path } = this.file;
     const [, name] = /^([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\.jsonl?$/.exec(basename(path)) ?? [];
@@ -107,7 +104,6 @@ class ChatTranslator extends Translator<SessionItem> {
       externalId: name ?? stringOf(this.#about.sessionId) ?? fileNameOf(path),
       source: "copilot-chat",
       folder,
-      title: stringOf(this.#about.customTitle),
       createdAtMs: millisecondsOf(this.#about.creationDate),
       metadata: saidOf({ cwd: folder }),
     };

@@ -107,13 +107,11 @@ class GeminiCliTranslator extends Translator<JsonLine> {
     if (this.#opening !== undefined && !isFinished) {
       this.warn(this.#opening.line, notYet("nothing was said after it"));
     }
-    const root = this.branches()?.root.session;
-    const title = stringOf(this.#about.summary);
-    if (root !== undefined && title !== undefined) root.title ??= title;
   }
 
   #set({ messages, ...about }: JsonObject, line: number): void {
     Object.assign(this.#about, about);
+    this.title = stringOf(this.#about.summary);
     if (!Array.isArray(messages)) return;
     const records = messages.filter(isObject);
     if (records.length < messages.length) this.warn(line, "messages: expected a list of objects");
@@ -215,7 +213,7 @@ class GeminiCliTranslator extends Translator<JsonLine> {
   }
 
   protected override session(): SessionFacts {
-    const { sessionId, projectHash, directories, kind, summary } = this.#about;
+    const { sessionId, projectHash, directories, kind } = this.#about;
     const name = stringOf(sessionId) ?? fileNameOf(this.file.path);
     const folder = dirname(this.file.path);
     // The folder of a subagent is named after the session that started it.
@@ -229,7 +227,6 @@ class GeminiCliTranslator extends Translator<JsonLine> {
       isSubagent: parent !== undefined,
       folder: cwd,
       project: cwd === undefined ? projectAt(chats, directories) : undefined,
-      title: stringOf(summary),
       metadata: saidOf({ cwd, projectHash, directories }),
     };
   }

@@ -1,7 +1,6 @@
-import { readdir, readFile } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
-import type { JsonValue } from "../../core/message.ts";
-import { type DamagedLine, isObject, type JsonObject, parseJson } from "../lines.ts";
+import { dirname, join } from "node:path";
+import { type JsonFile, jsonFilesIn } from "../beside.ts";
+import { type DamagedLine, isObject, type JsonObject } from "../lines.ts";
 import { objectOf, stringOf } from "../values.ts";
 import type { StoredMessage } from "./message.ts";
 
@@ -29,26 +28,4 @@ export async function* readStorage(path: string, session: JsonObject): AsyncGene
     }
     if (problem === undefined) yield { line, id: name, info: objectOf(value), parts };
   }
-}
-
-interface JsonFile {
-  name: string;
-  value?: JsonValue;
-  problem?: string;
-}
-
-/** Returns the JSON files in a folder by name, which is their order. There may be none. */
-async function jsonFilesIn(folder: string): Promise<JsonFile[]> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
-  const names = entries.filter((entry) => entry.isFile() && entry.name.endsWith(".json")).map(({ name }) => name);
-  const files: JsonFile[] = [];
-  for (const file of names.sort()) {
-    const name = basename(file, ".json");
-    try {
-      files.push({ name, ...parseJson(await readFile(join(folder, file), "utf8")) });
-    } catch (error) {
-      files.push({ name, problem: (error as Error).message });
-    }
-  }
-  return files;
 }

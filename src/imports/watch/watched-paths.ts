@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
-import { isPassedOver, isPossibleName, isTranscriptName, walkFiles } from "../../importers/files.ts";
+import { isPassedOver, isPossibleName, isTranscriptName, sessionFileOf, walkFiles } from "../../importers/files.ts";
 import type { ImportFile } from "../../importers/importer.ts";
 import { FolderWatch } from "./folder-watch.ts";
 
@@ -53,7 +53,7 @@ export class WatchedPaths {
   #changed(path: string): void {
     if (this.#isClosed) return;
     for (const root of this.#roots) if (isWithin(root, path)) this.#requestScan(root);
-    const file = path.replace(BESIDE_DATABASE, "");
+    const file = sessionFileOf(path.replace(BESIDE_DATABASE, ""));
     const link = this.#linkByTarget.get(file);
     if (link !== undefined) this.#changed(link);
     if (!this.#roots.some((root) => isWithin(file, root) && (!isPassedOver(file) || isPassedOver(root)))) return;

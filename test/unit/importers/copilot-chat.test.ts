@@ -4,7 +4,7 @@ import { copilotChat } from "../../../src/importers/copilot-chat/importer.ts";
 import { importFiles } from "../../../src/imports/import-files.ts";
 import { expectLinearTime } from "../../support/processor-time.ts";
 import { temporaryFolder, temporaryStore } from "../../support/temporary-store.ts";
-import { eventsOf, eventsOfLines, jsonLines, messagesIn, put, saidIn, warningsIn } from "./read.ts";
+import { eventsOf, eventsOfLines, jsonLines, messagesIn, put, saidIn, sessionsIn, warningsIn } from "./read.ts";
 
 const ID = "1f0d6a52-9b1c-4e53-8f0b-2a6f5f1f7e11";
 const request = (requestId: string, response: object[], more: object = {}) => ({
@@ -161,4 +161,17 @@ test("a large image costs no request", async () => {
   const events = await eventsOfLines(copilotChat, [start(...requests)]);
   expect(saidIn(events)).toEqual(["user: a", "user: b | file", "user: c"]);
   expect(messagesIn(events)[1]?.parts?.[1]?.data === bytes.toString("base64")).toBe(true);
+});
+
+test("the name of a thread is the session's, wherever an export has it", async () => {
+  const requests = [request("Why does the pump stop?", [{ value: "It is dry." }])];
+  for (const field of ["customTitle", "title", "name", "threadName"]) {
+    for (const about of [
+      { [field]: "The pump", requests },
+      { requests, [field]: "The pump" },
+    ]) {
+      const exported = { responderUsername: "GitHub Copilot", initialLocation: "panel", ...about };
+      expect(sessionsIn(await eventsOf(copilotChat, JSON.stringify(exported)))[0]?.title).toBe("The pump");
+    }
+  }
 });

@@ -87,14 +87,18 @@ test("new events of the program are no news, and new events of a conversation ar
 
 test("a session has the name that the CLI gave it, and without a start the name of its folder", async () => {
   const folder = join(temporaryFolder(), "my-session");
-  const titleOf = async (yaml: string) => {
-    put(join(folder, "workspace.yaml"), `id: x\nname: ${yaml}\nuser_named: false\n`);
-    const file = fileOf(jsonLines([user("hi")]), 99, join(folder, "events.jsonl"));
+  const titleOf = async (yaml: string, field = "name", ...more: object[]) => {
+    put(join(folder, "workspace.yaml"), `id: x\n${field}: ${yaml}\nuser_named: false\n`);
+    const file = fileOf(jsonLines([user("hi"), ...more]), 99, join(folder, "events.jsonl"));
     return sessionsIn(await collect(copilotCli.read(file)));
   };
   expect(await titleOf("Fog horn")).toMatchObject([{ externalId: "my-session", title: "Fog horn" }]);
   expect((await titleOf("'it''s on'"))[0]?.title).toBe("it's on");
   expect((await titleOf('"a \\"b\\""'))[0]?.title).toBe('a "b"');
+  expect((await titleOf("Old horn", "summary"))[0]?.title).toBe("Old horn");
+  expect((await titleOf("|-", "summary", event("session.title_changed", { title: "New horn" })))[0]?.title).toBe(
+    "New horn",
+  );
 });
 
 test("a rewind takes back the event that it names and all later ones", async () => {

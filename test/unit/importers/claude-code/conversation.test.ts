@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { claudeCode } from "../../../../src/importers/claude-code/importer.ts";
-import { eventsOfLines, messagesIn, sessionsIn, warningsIn } from "../read.ts";
+import { collect, eventsOfLines, fileOf, jsonLines, messagesIn, sessionsIn, warningsIn } from "../read.ts";
 import { assistant, call, line, outline, result, SESSION, text, user } from "./lines.ts";
 
 const read = (lines: readonly object[]) => eventsOfLines(claudeCode, lines);
@@ -424,4 +424,7 @@ test("iFlow writes the same lines, with ids of its own, and puts the words of a 
     { type: "tool_result", toolCallId: "c", content: "04:12" },
     { type: "tool_result", toolCallId: "d", content: "04:12" },
   ]);
+  const path = "/home/mira/.iflow/projects/-work-tide/041101e6-2a7f-4dfd-90b0-57888a353f6a.jsonl";
+  const inItsFolder = await collect(claudeCode.read(fileOf(jsonLines([user("u1", "When is high water?")]), 99, path)));
+  expect(sessionsIn(inItsFolder)[0]?.source).toBe("iflow");
 });
