@@ -291,6 +291,21 @@ LEFT JOIN messages r ON r.session_id = b.parent_session_id AND r.seq = m.seq
 WHERE b.superseded_at_ms IS NOT NULL;
 --> statement-breakpoint
 
+-- What people said later of messages: that a remembered one replaces it, or that it is rejected, and why. `verdict_id` says so. A
+-- message is named by its session, seq and time, which hold in every store. If it was forgotten, it has no row here.
+CREATE VIEW verdicts AS
+SELECT
+  t.id AS message_id, t.session_id, t.seq, CASE v.key WHEN 'rejects' THEN 'rejected' ELSE 'replaced' END AS kind,
+  m.id AS verdict_id, m.created_at_ms AS said_at_ms
+FROM sessions s
+CROSS JOIN messages m ON m.session_id = s.id AND m.metadata IS NOT NULL
+CROSS JOIN json_each(CASE WHEN json_valid(m.metadata) THEN m.metadata ELSE '{}' END, '$.remembered') v
+  ON v.key IN ('replaces', 'rejects') AND v.type = 'object'
+CROSS JOIN messages t ON t.session_id = v.value ->> 'sessionId' AND t.seq = v.value ->> 'seq'
+  AND t.created_at_ms = v.value ->> 'atMs'
+WHERE s.id >= 'remembered-' AND s.id < 'remembered.' AND s.superseded_at_ms IS NULL;
+--> statement-breakpoint
+
 -- What tool calls did, so that files, commands and errors are found by name. Upkeep fills the table `actions`.
 CREATE VIEW work AS
 SELECT

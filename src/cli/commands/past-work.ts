@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { Option } from "commander";
 import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
+import { withVerdict } from "../../core/verdicts.ts";
 import type { CommandWay, FileSession, Fix, Friction, Replaced } from "../../session/aids/past-work.ts";
 import { projectNamer } from "../../session/aids/project-meant.ts";
 import { sessionNames } from "../../session/aids/session-name.ts";
@@ -107,7 +108,7 @@ function* fileLines(
     const rows = (lines: FileSession["changes"]): { text: string; source: string }[] =>
       lines
         .slice(0, LINES_MAX)
-        .map(({ text, messageId }) => ({ text: text || "(nothing was said)", source: messageHandle(messageId) }));
+        .map((line) => ({ text: withVerdict(line) || "(nothing was said)", source: messageHandle(line.messageId) }));
     yield* sectionLines("changed", rows(changes), terminal);
     yield* sectionLines("decided", rows(decided), terminal);
     yield "";

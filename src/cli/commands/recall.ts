@@ -5,6 +5,7 @@ import type { Part, Role } from "../../core/message.ts";
 import { PART_TYPES, ROLES } from "../../core/message-words.ts";
 import type { TimeRange } from "../../core/named-times.ts";
 import { RECALL_FILLED_MAX, RECALL_LIMIT_DEFAULT, RECALL_NEIGHBORS_DEFAULT } from "../../core/options.ts";
+import { verdictText } from "../../core/verdicts.ts";
 import type { EverywhereHit } from "../../hub/everywhere.ts";
 import type { AnswerSession } from "../../session/aids/answer.ts";
 import { answersFirst } from "../../session/aids/answers-first.ts";
@@ -247,6 +248,8 @@ function* sessionLines(
       yield INDENT + dim(cut(oneLine(`user: ${asked}`), room) + id);
     }
     yield hitText(hit, terminal, index === 0 ? LINES_MAX : laterMax).replace(/^/gm, INDENT);
+    if (hit.verdict !== undefined)
+      yield INDENT + terminal.style("yellow", cut(oneLine(verdictText(hit.verdict)), inner));
     if (hit.parts !== undefined) {
       const sum = Object.entries(hit.parts).map(([part, value]) => `${value.toFixed(3)} ${part}`);
       yield INDENT + dim(`score ${hit.score.toFixed(3)} = ${sum.join(" + ").replaceAll("+ -", "- ")}`);
@@ -257,7 +260,10 @@ function* sessionLines(
 /** Returns what answers, who said it if it was not the agent, what was done with it, and the id of the message at the end. */
 function hitText(hit: RecallHit, terminal: Terminal, linesMax: number): string {
   const copies = hit.copies.length === 0 ? [] : [formatCount(hit.copies.length, "copy", "copies")];
-  const newer = hit.supersededBy === undefined ? [] : [`replaced by ${messageHandle(hit.supersededBy)}`];
+  const newer =
+    hit.supersededBy === undefined || hit.verdict !== undefined
+      ? []
+      : [`replaced by ${messageHandle(hit.supersededBy)}`];
   const id = [messageHandle(hit.messageId), ...(hit.superseded ? ["superseded"] : []), ...newer, ...copies].join(" · ");
   const did = (hit.did ?? []).map((action) => ` → ${action}`).join("");
   // An agent says most, and the line above names it.

@@ -1,5 +1,6 @@
 import { StoreError } from "../../core/errors.ts";
 import type { Role } from "../../core/message.ts";
+import { withVerdict } from "../../core/verdicts.ts";
 import type { Store } from "../store.ts";
 import type { CommandWay, FileSession, Fix, Friction, WorkOptions } from "./past-work.ts";
 import { projectNamer } from "./project-meant.ts";
@@ -64,8 +65,8 @@ function fileItem(
   title: string,
 ): WorkItem {
   const lines = [
-    ...decided.map(({ by, text, messageId }) => ({ kind: "decided", by, text, messageId })),
-    ...changes.map(({ by, text, messageId }) => ({ kind: "changed", by, text, messageId })),
+    ...decided.map((line) => ({ kind: "decided", by: line.by, text: withVerdict(line), messageId: line.messageId })),
+    ...changes.map((line) => ({ kind: "changed", by: line.by, text: withVerdict(line), messageId: line.messageId })),
   ];
   const about = `${title} · ${path}${changeCount === 0 ? ` (only read, ${readCount} ×)` : ""}`;
   return { about, by: "coppice", sessionId, atMs: lastAtMs, lines: lines.slice(0, LINES_MAX) };

@@ -119,7 +119,7 @@ function hasWorked({ kind, outcome }: PlacedAction): boolean {
 }
 
 /** Reads the table of actions, and the messages that it lacks. */
-function workReader({ actions, sessions, messages }: Repositories): WorkReader {
+function workReader({ actions, sessions, messages, remembered }: Repositories): WorkReader {
   const unnoted = actions.unnoted(UNNOTED_MAX, actionsOfStep).flatMap((action): PlacedAction[] => {
     const session = sessions.known(action.sessionId);
     return isSession(session) ? [{ ...action, project: session.project }] : [];
@@ -146,6 +146,7 @@ function workReader({ actions, sessions, messages }: Repositories): WorkReader {
       ...actions.workedAfter(sessionId, seq, limit).filter(isNoted),
       ...unnoted.filter((action) => action.sessionId === sessionId && action.seq > seq && hasWorked(action)),
     ],
+    verdictsOn: (ids) => remembered.verdictsOn(ids),
     parts: (messageId) => messages.byIds([messageId])[0]?.parts ?? [],
     turn: (sessionId, seq) => messages.byIds(actions.turnIds({ sessionId, seq })),
   };

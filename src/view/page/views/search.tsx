@@ -194,7 +194,7 @@ function SessionHits({ session, best }: { session: SearchSession; best: number }
 }
 
 function Hit({ hit, session, best }: { hit: SearchHit; session: string; best: number }) {
-  const { seq, role, name, createdAtMs, asked, spans, supersededBy, copyCount, parts, score } = hit;
+  const { seq, role, name, createdAtMs, asked, spans, supersededBy, copyCount, parts, score, verdict } = hit;
   return (
     <div class="hit">
       <a class="row" data-row href={href({ view: "session", session, seq, q: params.value.q })}>
@@ -211,9 +211,16 @@ function Hit({ hit, session, best }: { hit: SearchHit; session: string; best: nu
         </span>
         <span class="muted small">
           message {seq} · {dateTime(createdAtMs)}
-          {supersededBy !== undefined && " · A newer message above says something else of the same."}
+          {supersededBy !== undefined &&
+            verdict === null &&
+            " · A newer message above says something else of the same."}
           {copyCount > 0 && ` · ${count(copyCount, "message that says", "messages that say")} nearly the same`}
         </span>
+        {verdict !== null && (
+          <span class="verdict small" dir="auto">
+            {visible(verdict)}
+          </span>
+        )}
       </a>
       {parts && <Parts parts={parts} score={score} best={best} />}
     </div>
