@@ -14,7 +14,7 @@ import { cutToWidth, displayWidth } from "../screen/display-width.ts";
 import { messageHandle } from "../screen/message-lines.ts";
 import { idsShown } from "../screen/short-ids.ts";
 import type { Terminal } from "../screen/terminal.ts";
-import { formatCount, oneLine } from "../screen/text.ts";
+import { changedNote, formatCount, oneLine } from "../screen/text.ts";
 import { sectionLines, timeFor, titleLine } from "../screen/topic-lines.ts";
 import { findProject, projectHere } from "../stores/find-project.ts";
 
@@ -109,6 +109,11 @@ function* fileLines(
       lines
         .slice(0, LINES_MAX)
         .map((line) => ({ text: withVerdict(line) || "(nothing was said)", source: messageHandle(line.messageId) }));
+    const changed = store.work.changedSince(sessionId);
+    if (changed.length > 0) {
+      const isThis = changed.some((one) => one === path || one.endsWith(`/${path}`));
+      yield terminal.style("dim", `${changedNote(changed.length)}${isThis ? ", this one too" : ""}`);
+    }
     yield* sectionLines("changed", rows(changes), terminal);
     yield* sectionLines("decided", rows(decided), terminal);
     yield "";

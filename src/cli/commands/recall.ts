@@ -19,7 +19,7 @@ import { cutToWidth, displayWidth } from "../screen/display-width.ts";
 import { messageHandle, speaker } from "../screen/message-lines.ts";
 import { idsShown } from "../screen/short-ids.ts";
 import type { Terminal } from "../screen/terminal.ts";
-import { formatCount, formatTime, oneLine } from "../screen/text.ts";
+import { changedNote, formatCount, formatTime, oneLine } from "../screen/text.ts";
 import { themeLines } from "../screen/theme-lines.ts";
 import { wrapped } from "../screen/wrap.ts";
 import { findProject } from "../stores/find-project.ts";
@@ -220,13 +220,16 @@ export function* answerLines(
   terminal: Terminal,
   idOf: (sessionId: string) => string = (id) => id,
 ): Generator<string> {
-  const rows = sessions.reduce((sum, { hits }) => sum + 2 + LINES_MAX * hits.length, 0);
+  const rows = sessions.reduce(
+    (sum, { hits, changedFileCount }) => sum + 2 + Math.sign(changedFileCount) + LINES_MAX * hits.length,
+    0,
+  );
   const laterMax = rows > ROWS_MAX ? 1 : LINES_MAX;
   for (const session of sessions) yield* sessionLines(session, terminal, idOf, laterMax);
 }
 
 function* sessionLines(
-  { sessionId, title, project, agent, author, atMs, hits }: AnswerSession,
+  { sessionId, title, project, agent, author, atMs, changedFileCount, hits }: AnswerSession,
   terminal: Terminal,
   idOf: (sessionId: string) => string,
   laterMax: number,
@@ -240,6 +243,7 @@ function* sessionLines(
   const place = (title === null ? "" : " · ") + facts.join(" · ");
   const room = width === undefined ? Number.POSITIVE_INFINITY : Math.max(TITLE_WIDTH_MIN, width - displayWidth(place));
   yield terminal.style("bold", cut(oneLine(title ?? ""), room)) + dim(place);
+  if (changedFileCount > 0) yield INDENT + dim(changedNote(changedFileCount));
   const inner = width === undefined ? undefined : width - INDENT.length;
   for (const [index, { hit, asked, question }] of hits.entries()) {
     if (asked !== null && (index === 0 || question !== null || width === undefined)) {

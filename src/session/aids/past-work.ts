@@ -168,6 +168,14 @@ export interface Work {
    */
   replaced(path: string, options?: WorkOptions): Replaced[];
   /**
+   * Returns the files that a session read or changed, and that somebody has changed on this machine since its last message, the last
+   * touched first: at most 20, of its 500 newest messages. A file is left out if nothing tells that it is another: if it was put in place
+   * anew, as by a checkout, and the session did not write it as a whole in another size; if it is gone; and all files of a copy from a hub.
+   *
+   * @throws {StoreError} `SESSION_NOT_FOUND`, `STORE_CORRUPT`.
+   */
+  changedSince(sessionId: string): string[];
+  /**
    * Returns what made an error go in earlier sessions, newest first: what was changed and run between the failure and the first success
    * of the same call. If the error is not known, the same for errors that share most of its words.
    *

@@ -100,6 +100,9 @@ const VERDICT = z
 export const HIT = z.object({
   ...said,
   title: z.exactOptional(z.string()).check(z.describe("The title of its session: a quotation")),
+  filesChangedSince: z
+    .exactOptional(z.int())
+    .check(z.describe("Files that its session touched and somebody has changed since: look before you rely on it")),
   root: z
     .nullable(z.string())
     .check(z.describe("The handle of its cluster, for expand; null while it is in the hot window")),
@@ -154,7 +157,8 @@ export function hitsPage(
     const about = aboutMessage({ ...hit, id: messageId });
     const place = places.get(hit);
     const title = place?.session.title && titleShown(place.session.title);
-    const titled = title && { title: visibleText(title) };
+    const count = place?.session.changedFileCount;
+    const titled = { ...(title && { title: visibleText(title) }), ...(count && { filesChangedSince: count }) };
     const { supersededBy } = hit;
     const did = (hit.did ?? []).map(visibleText);
     const marks = {
@@ -188,7 +192,7 @@ export function hitsPage(
 }
 
 function sessionElement(
-  { sessionId, title, project, agent, author, hits }: AnswerSession,
+  { sessionId, title, project, agent, author, changedFileCount, hits }: AnswerSession,
   lines: ReadonlyMap<RecallHit, string>,
 ): string {
   const about = {
@@ -197,6 +201,7 @@ function sessionElement(
     project: project ?? undefined,
     agent: agent ?? undefined,
     by: author ?? undefined,
+    "files-changed-since": changedFileCount || undefined,
   };
   const content = hits.flatMap(({ hit, asked }) => [
     ...(asked === null ? [] : [element("asked", {}, escapeText(asked))]),

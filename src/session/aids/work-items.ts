@@ -49,7 +49,11 @@ export function workItems(store: Store, asked: WorkQuestion, options: WorkOption
       store,
       sessions.map(({ sessionId }) => sessionId),
     );
-    return sessions.map((session) => fileItem(session, names.get(session.sessionId) ?? ""));
+    return sessions.map((session) => {
+      const changed = store.work.changedSince(session.sessionId);
+      const isChanged = changed.some((one) => one === session.path || one.endsWith(`/${session.path}`));
+      return fileItem(session, names.get(session.sessionId) ?? "", isChanged);
+    });
   }
   if (error !== undefined) return store.work.fixes(error, options).map(fixItem);
   if (command !== undefined) {
@@ -63,12 +67,14 @@ export function workItems(store: Store, asked: WorkQuestion, options: WorkOption
 function fileItem(
   { sessionId, path, lastAtMs, changes, decided, readCount, changeCount }: FileSession,
   title: string,
+  isChanged: boolean,
 ): WorkItem {
   const lines = [
     ...decided.map((line) => ({ kind: "decided", by: line.by, text: withVerdict(line), messageId: line.messageId })),
     ...changes.map((line) => ({ kind: "changed", by: line.by, text: withVerdict(line), messageId: line.messageId })),
   ];
-  const about = `${title} · ${path}${changeCount === 0 ? ` (only read, ${readCount} ×)` : ""}`;
+  const only = changeCount === 0 ? ` (only read, ${readCount} ×)` : "";
+  const about = `${title} · ${path}${only}${isChanged ? " · changed since" : ""}`;
   return { about, by: "coppice", sessionId, atMs: lastAtMs, lines: lines.slice(0, LINES_MAX) };
 }
 

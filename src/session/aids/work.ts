@@ -6,6 +6,7 @@ import { textValue } from "../../core/options.ts";
 import { type FieldsOf, identifier, parseOptions, whole } from "../../core/schema.ts";
 import { actionsOfStep, isChange, replacedBy } from "../../models/actions.ts";
 import { isSession, projectNow, type Repositories } from "../../store/index.ts";
+import { changedSince } from "./changed-since.ts";
 import {
   type CommandWay,
   changesOf,
@@ -64,6 +65,11 @@ export class StoreWork implements Work {
       }
       return found;
     });
+  }
+
+  changedSince(sessionId: string): string[] {
+    const { database, sessions } = this.#repositories;
+    return database.read(() => changedSince(this.#repositories, sessions.existing(textValue("session id", sessionId))));
   }
 
   fixes(error: string, options: WorkOptions = {}): Fix[] {

@@ -172,7 +172,7 @@ export function SearchView() {
 }
 
 function SessionHits({ session, best }: { session: SearchSession; best: number }) {
-  const { sessionId, title, project, agent, author, atMs, hits } = session;
+  const { sessionId, title, project, agent, author, atMs, changedFileCount, hits } = session;
   return (
     <li class="session-hits">
       <p class="hit-head">
@@ -184,6 +184,7 @@ function SessionHits({ session, best }: { session: SearchSession; best: number }
           {agent !== null && <span>{visible(agent)}</span>}
           {author !== null && <span>by {visible(author)}</span>}
           <span>{shortDay(atMs)}</span>
+          {changedFileCount > 0 && <span>{count(changedFileCount, "file")} changed since</span>}
         </span>
       </p>
       {hits.map((hit) => (
