@@ -118,8 +118,8 @@ function* recapLines(
     `since ${timeFor(terminal, sinceMs)}`,
     ...(untilMs === undefined ? [] : [`until ${timeFor(terminal, untilMs)}`]),
   ].join(" ");
-  yield* rememberedLines(remembered, terminal);
   if (topicCount === 0) {
+    yield* rememberedLines(remembered, terminal);
     const [newest] = lastSessions(store);
     const last = newest === undefined ? "" : ` The newest message is from ${timeFor(terminal, newest.updatedAtMs)}.`;
     terminal.note(`Nothing ${timeShown}.${last}`);
@@ -128,6 +128,7 @@ function* recapLines(
     return;
   }
   yield factsLine([timeShown, ...countsOf(recap)]);
+  yield* rememberedLines(remembered, terminal);
   const idOf = idsShown(store, terminal);
   const projectOf = projectNamer(store);
   const blocks = topics.map((topic) => blockOf(topic, topics, projectOf(topic.project), idOf, terminal));

@@ -68,7 +68,7 @@ export function rememberedLines(remembered: readonly Remembered[], terminal: Ter
     const by = one.by === null ? "" : ` (${one.by})`;
     return { text: `${rememberedLine(one)}${by}`, source: messageHandle(one.messageId) };
   });
-  return sectionLines("remembered", rows, terminal);
+  return sectionLines("remember", rows, terminal);
 }
 
 /** Yields the sections on decisions, open ends and files. */

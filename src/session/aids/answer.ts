@@ -15,7 +15,7 @@ const TOGETHER_MAX = 3;
 
 const ASKED_CHARS_MAX = 200;
 /** The files of so many sessions are looked at. */
-const LOOKED_AT_MAX = 10;
+const LOOKED_AT_MAX = 5;
 
 /** Hits of one session, best first. */
 export interface AnswerSession<Hit extends RecallHit = RecallHit> {

@@ -1,3 +1,4 @@
+import { withoutMarkdown } from "../../core/inline-markdown.ts";
 import type { JsonValue } from "../../core/message.ts";
 import { judged, type RememberedNote, type Verdict } from "../../core/verdicts.ts";
 import { cutLine, oneLine } from "../../models/lines.ts";
@@ -52,7 +53,7 @@ export function rememberedIn(
     const about = (kind: Verdict["kind"]): Remembered["about"] => ({
       kind,
       messageId: target?.id ?? null,
-      text: target === undefined ? null : cutLine(oneLine(target.text), ABOUT_CHARS_MAX),
+      text: target === undefined ? null : cutLine(oneLine(withoutMarkdown(target.text)), ABOUT_CHARS_MAX),
     });
     return {
       ...{ text, messageId, sessionId, seq, atMs, project },
