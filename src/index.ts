@@ -20,6 +20,7 @@ export type {
 export type { SessionOptions, Strategy } from "./core/options.ts";
 export type { TokenBudget } from "./core/token-budget.ts";
 export type { TokenCounter } from "./core/tokens.ts";
+export type { Verdict } from "./core/verdicts.ts";
 export type { AppendResult } from "./ingest/append.ts";
 export type { ReembedEstimate, ReembedResult } from "./ingest/reembed.ts";
 export type { EmbedResult } from "./ingest/vector-collector.ts";
@@ -40,6 +41,8 @@ export type { RecallQuery } from "./recall/search.ts";
 export type { Lost, LostLine, LostOptions } from "./session/aids/lost.ts";
 export type { CommandWay, FileSession, Fix, Friction, Replaced, Work, WorkOptions } from "./session/aids/past-work.ts";
 export type { Recap, RecapOptions, RecapTopic } from "./session/aids/recap.ts";
+export type { RememberOptions } from "./session/aids/remember.ts";
+export type { Remembered, RememberedOptions } from "./session/aids/remembered.ts";
 export type { SubjectOptions, SubjectPage } from "./session/aids/subject-page.ts";
 export type { SubjectInfo, SubjectsOptions } from "./session/aids/subjects.ts";
 export type { Resolving } from "./session/background.ts";

@@ -47,6 +47,7 @@ function before(reader: WorkReader, timeMs: number): WorkReader {
     failedWith: (error, scope) => reader.failedWith(error, scope).filter(isPast),
     workedAfter: (sessionId, seq, limit) => reader.workedAfter(sessionId, seq, limit).filter(isPast),
     turn: (sessionId, seq) => reader.turn(sessionId, seq).filter(isPast),
+    verdictsOn: () => new Map(),
     parts: (messageId) => reader.parts(messageId),
   };
 }

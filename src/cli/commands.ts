@@ -19,6 +19,7 @@ import { projectsCommand } from "./commands/projects.ts";
 import { recallCommand } from "./commands/recall.ts";
 import { recapCommand } from "./commands/recap.ts";
 import { reembedCommand } from "./commands/reembed.ts";
+import { rememberCommand } from "./commands/remember.ts";
 import { restoreCommand } from "./commands/restore.ts";
 import { resumeCommand } from "./commands/resume.ts";
 import { rewindCommand } from "./commands/rewind.ts";
@@ -43,6 +44,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       sessionsCommand,
       showCommand,
       recallCommand,
+      rememberCommand,
       askCommand,
       expandCommand,
       resumeCommand,

@@ -7,6 +7,7 @@ import { once } from "./once.ts";
 import { callFieldOf, rawShapeOf } from "./raw-shape.ts";
 import { firstIssue, hasHoles } from "./schema.ts";
 import { didYouMean } from "./suggestion.ts";
+import type { Verdict } from "./verdicts.ts";
 
 export { type JsonValue, PART_TYPES, ROLES };
 
@@ -184,6 +185,8 @@ export interface Message {
   pinned: boolean;
   externalId?: string;
   metadata?: Record<string, JsonValue>;
+  /** What a person said of it later, in what `messages` and `expand` return. */
+  verdict?: Verdict;
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Action, PlacedAction } from "../core/action.ts";
 import { once } from "../core/once.ts";
+import { withVerdict } from "../core/verdicts.ts";
 import { actionsOfCall, isChange } from "../models/actions.ts";
 import { fileSessions, fixAfter, isAbsolute, type WorkReader, withoutCopies } from "../session/aids/past-work.ts";
 import type { QuickReader } from "../store/index.ts";
@@ -79,8 +80,8 @@ function aboutFile(
   const others = fileSessions(reader, path, { project, limit: SESSIONS_MAX, isMeant });
   const [newest] = others.flatMap(({ decided }) => decided).sort((left, right) => right.atMs - left.atMs);
   if (newest === undefined) return undefined;
-  const { messageId: id, atMs, by, text } = newest;
-  return { about: path, lines: [{ kind: "decided", id, atMs, by, text }] };
+  const { messageId: id, atMs, by } = newest;
+  return { about: path, lines: [{ kind: "decided", id, atMs, by, text: withVerdict(newest) }] };
 }
 
 function aboutCommand(

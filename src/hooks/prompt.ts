@@ -1,4 +1,5 @@
 import { estimatingTokenCounter } from "../core/tokens.ts";
+import { withVerdict } from "../core/verdicts.ts";
 import { markedParts } from "../importers/injected.ts";
 import { beginningThatFits } from "../models/lines.ts";
 import { searchStem, searchWords } from "../models/search-words.ts";
@@ -108,7 +109,10 @@ function lineOf(
   weights: ReadonlyMap<string, number>,
   told: ReadonlySet<number>,
 ): Line[] {
-  const line = (id: number, by: string, text: string): Line => ({ kind: "said", id, by, text });
+  const line = (id: number, by: string, text: string): Line => {
+    const verdict = id === hit.messageId ? hit.verdict : reader.verdictsOn([id]).get(id);
+    return { kind: "said", id, by, text: withVerdict({ text, verdict }) };
+  };
   if (hit.role !== "user" || !ASKS.test(hit.text)) return [line(hit.messageId, hit.role, hit.snippet)];
   const answer = reader.answerTo(hit);
   if (answer === undefined || told.has(answer.id)) return [];

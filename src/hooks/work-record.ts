@@ -1,4 +1,5 @@
 import { minuteOf } from "../core/times.ts";
+import { withVerdict } from "../core/verdicts.ts";
 import { titleOfSession } from "../models/title.ts";
 import { lostNow } from "../session/aids/lost.ts";
 import type { RecapTopic } from "../session/aids/recap.ts";
@@ -93,8 +94,8 @@ export function sectionOf({ title, lastAtMs, told, open, decided }: PartOfWork):
   };
 }
 
-function lineOf(kind: string, { text, messageId, by, seq }: WorkLine): Line {
-  return { kind, id: messageId, by, text, place: seq };
+function lineOf(kind: string, { messageId, by, seq, ...said }: WorkLine): Line {
+  return { kind, id: messageId, by, text: withVerdict(said), place: seq };
 }
 
 function inTurns<T>(lists: readonly (readonly T[])[]): T[] {

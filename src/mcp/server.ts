@@ -16,6 +16,7 @@ import { lost } from "./tools/lost.ts";
 import { pastWork } from "./tools/past-work.ts";
 import { recall } from "./tools/recall.ts";
 import { recap } from "./tools/recap.ts";
+import { remember } from "./tools/remember.ts";
 import { Turns } from "./turns.ts";
 
 const READING: readonly AnyTool[] = [
@@ -40,7 +41,10 @@ export interface ServerOptions {
   loadAccess: () => Promise<StoreAccess>;
   /** The only visible project. Undefined if all are visible. */
   project: string | undefined;
+  /** True to offer the tools that write. */
   allowAppend: boolean;
+  /** Replaces secrets by placeholders. */
+  redact: (text: string) => Promise<string>;
   input: Readable;
   output: Writable;
 }
@@ -49,11 +53,11 @@ export interface ServerOptions {
  * Serves the store to one client over a pair of streams, until the client closes its end or stops reading. Calls that then take
  * longer than a second are abandoned.
  */
-export async function serve({ loadAccess, project, allowAppend, input, output }: ServerOptions): Promise<void> {
+export async function serve({ loadAccess, project, allowAppend, redact, input, output }: ServerOptions): Promise<void> {
   const turns = new Turns(output);
   const live = new LiveStore(loadAccess, turns);
-  const ports = { live, project };
-  const tools = allowAppend ? [...READING, append] : READING;
+  const ports = { live, project, redact };
+  const tools = allowAppend ? [...READING, append, remember] : READING;
   const transport = new LineTransport(input, output, turns, live);
   serveStdio(
     () => {

@@ -15,11 +15,16 @@ export interface ToolPorts {
   live: LiveStore;
   /** The only visible project. Undefined if all are visible. */
   project: string | undefined;
+  /** Replaces secrets by placeholders. */
+  redact: (text: string) => Promise<string>;
 }
 
 export interface ToolCall {
   live: StoreOfCall;
   project: string | undefined;
+  redact: (text: string) => Promise<string>;
+  /** The name of the program that calls. */
+  client: string | undefined;
   budget: ResultBudget;
   signal: AbortSignal;
 }
@@ -70,7 +75,7 @@ function factsOf({ title, description, writes = false }: AnyTool) {
 }
 
 /** Registers a tool. A failed call is answered with the tool's error, never with a protocol error. */
-function registerTool(server: McpServer, tool: AnyTool, { live, project }: ToolPorts): void {
+function registerTool(server: McpServer, tool: AnyTool, { live, project, redact }: ToolPorts): void {
   const { name, output, tokensMaxDefault } = tool;
   const input = inputOf(tool, project);
   const config = {
@@ -82,7 +87,9 @@ function registerTool(server: McpServer, tool: AnyTool, { live, project }: ToolP
     try {
       const { tokensMax = tokensMaxDefault, ...asked } = parseArguments(input, args ?? {}) as { tokensMax?: number };
       const budget = { tokensMax, tokenCounter: estimatingTokenCounter };
-      const { value, text } = await tool.run(asked, { live: live.of(signal), project, budget, signal });
+      const client = server.server.getClientVersion()?.name;
+      const call = { live: live.of(signal), project, redact, client, budget, signal };
+      const { value, text } = await tool.run(asked, call);
       return { content: [{ type: "text", text }], structuredContent: value };
     } catch (error) {
       if (signal.aborted) throw error; // nobody waits for the answer

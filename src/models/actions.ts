@@ -506,6 +506,8 @@ const INSERTED = [
   "after",
   "new",
 ];
+/** The arguments with the whole text of a file. */
+const WRITTEN = ["content", "file_text"];
 const EDITS = ["edits", "replacements", "edit"];
 
 function editsIn(fields: Fields): Fields[] {
@@ -550,6 +552,11 @@ function changesOfPatch(patch: string, path: string): Change[] {
 /** Returns the texts that a call has replaced in a file, as far as its arguments say them. */
 export function replacedBy(call: Pick<ToolCallPart, "args">, path: string): string[] {
   return changesBy(call, path).flatMap(({ before }) => before ?? []);
+}
+
+/** Returns the whole text that a call wrote to a file; undefined if its arguments do not say it. */
+export function writtenBy({ args }: Pick<ToolCallPart, "args">): string | undefined {
+  return textIn(fieldsOf(args), WRITTEN);
 }
 
 /** Returns the lines that a call put into a file, as far as its arguments say them. */

@@ -1,7 +1,8 @@
 import { RECALL_CONFIDENCE_MIN, RECALL_DOUBTED_MAX, RECALL_FILLED_MAX, RECALL_LIMIT_DEFAULT } from "../core/options.ts";
 import type { TokenCounter } from "../core/tokens.ts";
+import type { Verdict } from "../core/verdicts.ts";
 import { searchStem, searchWords } from "../models/search-words.ts";
-import { foldCopies, foldSessions } from "./copies.ts";
+import { type Folded, foldCopies, foldSessions } from "./copies.ts";
 import { type Correction, HitReader, type RecallHit } from "./hits.ts";
 import { newestFirst } from "./newest-first.ts";
 import type { Query } from "./query.ts";
@@ -72,9 +73,16 @@ export function hitsOf(
       ? foldSessions(counted(), limit, source, isWanted)
       : foldCopies(counted(), limit, (id) => reader.textOf(id), source, isWanted);
   reader.loadNeighbors(folded.map(({ ranked }) => ranked.candidate.messageId));
+  const verdicts = verdictsOn(folded, source);
   const whole = folded.map((hit) => {
-    const supersededBy = replaced.get(hit.ranked.candidate.messageId);
-    return { ...reader.hitOf(hit, explain), ...(supersededBy !== undefined && { supersededBy }) };
+    const verdict = verdicts.get(hit);
+    const supersededBy =
+      verdict?.kind === "replaced" ? verdict.messageId : replaced.get(hit.ranked.candidate.messageId);
+    return {
+      ...reader.hitOf(hit, explain),
+      ...(supersededBy !== undefined && { supersededBy }),
+      ...(verdict !== undefined && { verdict }),
+    };
   });
   const hits = room === undefined ? whole : cutDown(whole, room, (id) => reader.excerptOf(id));
   const meant = correctionsIn(hits, corrections);
@@ -88,6 +96,21 @@ export function hitsOf(
     ...(tokensMax !== undefined && limitGiven === undefined && areMore && { more: true as const }),
   };
   return hits.map((hit) => ({ ...hit, ...facts }));
+}
+
+/** Returns the verdicts on hits, also on what an agent wrote a second time into another session. */
+function verdictsOn(folded: readonly Folded[], source: Source): Map<Folded, Verdict> {
+  const idOf = ({ candidate }: Placed): number => candidate.messageId;
+  const verdicts = source.verdictsOn(folded.flatMap(({ ranked, copies }) => [ranked, ...copies].map(idOf)));
+  const found = new Map<Folded, Verdict>();
+  if (verdicts.size === 0) return found;
+  for (const hit of folded) {
+    const id = idOf(hit.ranked);
+    const said = hit.copies.map(idOf).filter((copy) => verdicts.has(copy) && source.areCopies(id, copy));
+    const verdict = verdicts.get(id) ?? verdicts.get(said[0] ?? id);
+    if (verdict !== undefined) found.set(hit, verdict);
+  }
+  return found;
 }
 
 /**

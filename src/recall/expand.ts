@@ -5,6 +5,7 @@ import { EXPAND_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from "../core/limits.ts";
 import type { Message } from "../core/message.ts";
 import { once } from "../core/once.ts";
 import { type FieldsOf, oneWordOf, parseOptions, text, whole } from "../core/schema.ts";
+import { judged } from "../core/verdicts.ts";
 import { type Repositories, ThemeRoots } from "../store/index.ts";
 
 export interface ExpandOptions {
@@ -69,13 +70,17 @@ export interface MessagePlace {
  */
 export function expand(repositories: Repositories, target: string | number, options: ExpandOptions = {}): Expansion {
   const { level, limit, offset: asked, project } = parseOptions("expand", expandSchema(), options);
-  const { messages, sessions } = repositories;
+  const { messages, sessions, remembered } = repositories;
   const messageId = messageIdOf(target);
   const page = (root: string | null, level: ExpandLevel, ids: readonly number[], place: MessagePlace | null) => {
     const offset = asked ?? offsetAround(ids, messageId, limit);
     const shown = ids.slice(offset, offset + limit);
     const byId = new Map(messages.byIds(shown).map((message) => [message.id, message]));
-    const members = shown.flatMap((id) => byId.get(id) ?? []);
+    const members = judged(
+      shown.flatMap((id) => byId.get(id) ?? []),
+      ({ id }) => id,
+      (ids) => remembered.verdictsOn(ids),
+    );
     return { root, level, members, memberCount: ids.length, offset, place };
   };
   // All members of a root belong to the root's project.

@@ -1,5 +1,6 @@
 import type { Action, ActionKind } from "../core/action.ts";
 import type { Role } from "../core/message.ts";
+import type { Verdict } from "../core/verdicts.ts";
 import type { TextRow } from "../store/index.ts";
 import type { Folded } from "./copies.ts";
 import { chunksOf } from "./full-text-search.ts";
@@ -44,8 +45,10 @@ export interface RecallHit {
   copies: { messageId: number; sessionId: string; seq: number }[];
   /** True if its session has superseded it, with the option `superseded`. */
   superseded?: true;
-  /** The message of a newer hit that says something else of the same. */
+  /** The message that replaces it, as a person has said, or that of a newer hit that says something else of the same. */
   supersededBy?: number;
+  /** What a person said of it later. */
+  verdict?: Verdict;
   /**
    * The probability that one of the first three answers, by how much of the query's words they have; the same for all hits.
    * Undefined with a semantic embedder and for a phrase.

@@ -1,3 +1,4 @@
+import type { Verdict } from "../core/verdicts.ts";
 import { searchStem, searchWords } from "../models/search-words.ts";
 import { sentencesOf } from "../models/sentences.ts";
 import type { Placed } from "./ranking.ts";
@@ -24,8 +25,8 @@ interface Told {
 }
 
 /**
- * Yields a ranking in which a message comes after a newer one of its project that gives the same thing another value: the newer one
- * takes its place. Of each of the best messages, only the statement that has most of the query's words is compared.
+ * Yields a ranking in which a message comes after the one that replaces it, as a person has said, or that is newer, of its project, and
+ * gives the same thing another value: that one takes its place. Of each of the best messages, only the statement that has most of the query's words is compared.
  *
  * @param snippetOf  Returns the part of a message that has most of the query's words.
  * @param replaced  Gets the ids of the older messages, each with the id of the newest that replaces it.
@@ -35,7 +36,7 @@ export function* newestFirst(
   query: string,
   weights: ReadonlyMap<string, number>,
   snippetOf: (messageId: number) => string,
-  { areOfOneProject }: Pick<Source, "areOfOneProject">,
+  source: Pick<Source, "areOfOneProject" | "verdictsOn">,
   replaced: Map<number, number>,
 ): Generator<Placed> {
   const iterator = ranking[Symbol.iterator]();
@@ -46,8 +47,9 @@ export function* newestFirst(
     first.push(value);
   }
   if (first.length > 1 && !ASKS_FOR_PAST.test(query)) {
+    const verdicts = source.verdictsOn(first.map(({ candidate }) => candidate.messageId));
     const told = first.map((placed) => toldIn(placed, weights, snippetOf));
-    reorder(first, told, areOfOneProject, replaced);
+    reorder(first, told, source.areOfOneProject, replaced, verdicts);
   }
   yield* first;
   for (let next = iterator.next(); !next.done; next = iterator.next()) yield next.value;
@@ -58,18 +60,22 @@ function reorder(
   told: (Told | undefined)[],
   areOfOneProject: Source["areOfOneProject"],
   replaced: Map<number, number>,
+  verdicts: ReadonlyMap<number, Verdict>,
 ): void {
   for (let at = 0; at < told.length; at++) {
     const older = told[at];
-    if (older === undefined) continue;
-    let newest: number | undefined;
-    for (let other = 0; other < told.length; other++) {
+    const { messageId } = first[at]!.candidate;
+    const verdict = verdicts.get(messageId);
+    const named = verdict?.kind === "replaced" ? verdict.messageId : undefined;
+    let newest: number | undefined = first.findIndex(({ candidate }) => candidate.messageId === named);
+    if (newest === -1) newest = undefined;
+    for (let other = 0; older !== undefined && named === undefined && other < told.length; other++) {
       const newer = told[other];
       if (newer === undefined || other === at || !replaces(newer, older, areOfOneProject)) continue;
       if (newest === undefined || isNewer(newer.placed, told[newest]!.placed)) newest = other;
     }
     if (newest === undefined) continue;
-    replaced.set(older.placed.candidate.messageId, told[newest]!.placed.candidate.messageId);
+    replaced.set(messageId, first[newest]!.candidate.messageId);
     if (newest < at) continue;
     first.splice(at, 0, ...first.splice(newest, 1).map((placed) => raised(placed, first[at]!)));
     told.splice(at, 0, ...told.splice(newest, 1));

@@ -1,4 +1,5 @@
 import type { Action } from "../core/action.ts";
+import type { Verdict } from "../core/verdicts.ts";
 import type { EvidenceRow, SearchScope, TextRow } from "../store/index.ts";
 import type { Phrase } from "./phrase.ts";
 import type { Postings } from "./postings.ts";
@@ -24,6 +25,8 @@ export interface Source {
   texts(ids: readonly number[]): TextRow[];
   /** Returns what tool calls did, by message id. A hub knows none. */
   actions(ids: readonly number[]): ReadonlyMap<number, readonly Action[]>;
+  /** Returns the newest verdict on each message that has one, by the message's id. */
+  verdictsOn(ids: readonly number[]): ReadonlyMap<number, Verdict>;
   /** Returns the texts by message id. */
   textsOf(ids: readonly number[]): Map<number, string>;
   /** Returns the vectors by message id. Messages without a vector of this embedder are missing. */

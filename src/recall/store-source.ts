@@ -38,7 +38,7 @@ const STEMS_MAX = 20_000;
  * The methods throw `STORE_CORRUPT` if the index is damaged; `verify({ rebuild: true })` repairs it.
  */
 export function storeSource(
-  { fullText, evidence, unions, origins, actions, sessions }: Repositories,
+  { fullText, evidence, unions, origins, actions, sessions, remembered }: Repositories,
   scope: SearchScope = {},
 ): Source {
   const asked = scope.sessionIds?.length === 1 ? scope.sessionIds[0] : undefined;
@@ -64,6 +64,7 @@ export function storeSource(
     rows: (ids) => evidence.rows(ids, asked),
     texts: (ids) => evidence.texts(ids),
     actions: (ids) => actions.shownWith(ids),
+    verdictsOn: (ids) => remembered.verdictsOn(ids),
     textsOf: (ids) => evidence.textsOf(ids),
     embeddings: (ids, embedderId) => evidence.embeddings(ids, embedderId),
     areCopies: (messageId, otherId) => areCopies(originOf(messageId), originOf(otherId)),

@@ -1,3 +1,4 @@
+import { isRemembered } from "../core/verdicts.ts";
 import { saysNothing } from "../models/told.ts";
 import { promptsOf } from "./confidence.ts";
 import {
@@ -112,6 +113,8 @@ export function rankWork(candidates: readonly Candidate[], words: WordStatistics
         vector: 0,
       };
       if (candidate.isNamed) parts.speaker += NAMED_SPEAKER;
+      // Somebody wanted it to be found, so it counts as the words of a user do in conversations.
+      if (isRemembered(candidate.sessionId)) parts.speaker += parts.words;
       WORK_FEATURES.forEach((feature, index) => {
         parts[PART_OF[feature]] += FITTED_SHARE * WORK_WEIGHTS[feature] * rows[at]![index]!;
       });
@@ -140,9 +143,10 @@ export function raiseForWork(ranking: readonly Ranked[], question: string, texts
   const texts = textsOf(short.slice(0, READ_MAX).map(({ candidate }) => candidate.messageId));
   return ranking
     .map((ranked) => {
-      const { messageId, speaker } = ranked.candidate;
+      const { messageId, sessionId, speaker } = ranked.candidate;
       const text = texts.get(messageId);
-      const isEmpty = text !== undefined && saysNothing(speaker === "user" ? "user" : "agent", text);
+      const isSaid = text !== undefined && !isRemembered(sessionId);
+      const isEmpty = isSaid && saysNothing(speaker === "user" ? "user" : "agent", text);
       const gain = gains[speaker] - (isEmpty ? NOTHING_LOSS : 0);
       return gain === 0 ? ranked : raised(ranked, gain);
     })

@@ -13,6 +13,7 @@ import { type FieldsOf, identifier, oneWordOf, parseOptions, trueOrFalse, whole 
 import { tagNamespace } from "../core/tags.ts";
 import { textOf } from "../core/text.ts";
 import type { TranscriptPoint } from "../core/transcript-point.ts";
+import { judged } from "../core/verdicts.ts";
 import { type AppendResult, append, caughtUp } from "../ingest/append.ts";
 import { compact } from "../ingest/frontier.ts";
 import type { Changed } from "../ingest/graduate.ts";
@@ -421,11 +422,18 @@ export class OpenedSession implements Session {
 
   messages(options: MessagesOptions = {}): Message[] {
     const { seqFrom, seqTo, limit, last } = parseOptions("messages", MESSAGES_OPTIONS(), options);
-    const { database, messages } = this.#ports.repositories;
+    const { database, messages, remembered } = this.#ports.repositories;
     if (limit === 0 || last === 0) return [];
     return database.read(() => {
-      if (last !== undefined) return messages.newest(this.id, seqFrom, seqTo, Math.min(last, limit));
-      return messages.range(this.id, seqFrom, seqTo, limit);
+      const found =
+        last === undefined
+          ? messages.range(this.id, seqFrom, seqTo, limit)
+          : messages.newest(this.id, seqFrom, seqTo, Math.min(last, limit));
+      return judged(
+        found,
+        ({ id }) => id,
+        (ids) => remembered.verdictsOn(ids),
+      );
     });
   }
 

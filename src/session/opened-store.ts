@@ -4,11 +4,13 @@ import { v7 as uuidv7 } from "uuid";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { StoreError } from "../core/errors.ts";
 import { forgetHookLines } from "../core/hook-lines.ts";
+import { PAGE_LIMIT_MAX } from "../core/limits.ts";
 import type { Message } from "../core/message.ts";
 import { ignoreRejection, type SessionOptions, textValue, wholeNumber } from "../core/options.ts";
 import { identifier, parseOptions, parseValue } from "../core/schema.ts";
 import { minuteOf } from "../core/times.ts";
 import { estimatingTokenCounter, type TokenCounter } from "../core/tokens.ts";
+import { REMEMBERED } from "../core/verdicts.ts";
 import { indexTailNow } from "../ingest/index-texts.ts";
 import { measuredSimilarity } from "../ingest/measured-similarity.ts";
 import { type ReembedEstimate, type ReembedResult, reembed, reembedEstimate } from "../ingest/reembed.ts";
@@ -68,6 +70,8 @@ import {
 } from "../store/index.ts";
 import { LOST_SESSIONS_MAX, type Lost, type LostOptions, lostOf } from "./aids/lost.ts";
 import { RECAP_MS_DEFAULT, type Recap, type RecapOptions, recapOf } from "./aids/recap.ts";
+import { REMEMBERED_OPTIONS, type RememberOptions, toRemember } from "./aids/remember.ts";
+import { type Remembered, type RememberedOptions, rememberedIn } from "./aids/remembered.ts";
 import { type SubjectOptions, type SubjectPage, subjectPage } from "./aids/subject-page.ts";
 import { type SubjectInfo, type SubjectsOptions, subjectsOf } from "./aids/subjects.ts";
 import { tolerantReader } from "./aids/tolerant-reader.ts";
@@ -338,6 +342,28 @@ export class OpenedStore implements Store {
     }
     const reader = tolerantReader(this.#repositories, wanted);
     return this.#database.read(() => recapOf(this.#repositories, { ...wanted, sinceMs }, reader));
+  }
+
+  remember(text: string, options: RememberOptions = {}): Remembered {
+    const repositories = this.#repositories;
+    return this.atomically(() => {
+      const { text: said, project: named, note } = toRemember(repositories, text, options);
+      const project = named === undefined ? null : projectNow(repositories, named);
+      const known = repositories.remembered.sessionOf(project);
+      const session =
+        known === undefined
+          ? this.session(`${REMEMBERED}${uuidv7()}`, { title: "Remembered", ...(project !== null && { project }) })
+          : this.resume(known);
+      const { messageId } = session.append({ role: "user", content: said, metadata: { remembered: note } });
+      return rememberedIn(repositories, { project: project ?? undefined, limit: PAGE_LIMIT_MAX }).find(
+        (one) => one.messageId === messageId,
+      )!;
+    });
+  }
+
+  remembered(options: RememberedOptions = {}): Remembered[] {
+    const wanted = this.#scoped(parseOptions("remembered", REMEMBERED_OPTIONS(), options));
+    return this.#database.read(() => rememberedIn(this.#repositories, wanted));
   }
 
   lost(options: LostOptions = {}): Lost | undefined {

@@ -26,6 +26,8 @@ import type {
 import type { Lost, LostOptions } from "./aids/lost.ts";
 import type { Work } from "./aids/past-work.ts";
 import type { Recap, RecapOptions } from "./aids/recap.ts";
+import type { RememberOptions } from "./aids/remember.ts";
+import type { Remembered, RememberedOptions } from "./aids/remembered.ts";
 import type { SubjectOptions, SubjectPage } from "./aids/subject-page.ts";
 import type { SubjectInfo, SubjectsOptions } from "./aids/subjects.ts";
 import type { Items } from "./items.ts";
@@ -209,6 +211,22 @@ export interface Store {
    * @throws {StoreError} `OPTION_INVALID`.
    */
   recap(options?: RecapOptions): Recap;
+
+  /**
+   * Stores what a person wants remembered, as a message of the user in the session that its project has for that. `recall` counts it like a
+   * user's words in a conversation. `recap`, the hooks at the start of a session, and contexts of the command line and the MCP server tell it first.
+   *
+   * With `replaces` or `rejects`, it is a verdict on another message, which stays as it is. Whatever shows that message shows the
+   * verdict: hits, messages, expansions, and lines of `recap`, `subject` and `work.file`. To take it back, forget it.
+   *
+   * @param text  With `rejects`, why.
+   * @throws {StoreError} `OPTION_INVALID`, also for an empty text and a handle of anything but a message; `MESSAGE_NOT_FOUND`, also for
+   *   a forgotten message; `SESSION_SUPERSEDED` for a superseded one; the errors of `append`.
+   */
+  remember(text: string, options?: RememberOptions): Remembered;
+
+  /** Returns what people asked to remember, newest first, also what was replaced or rejected since. @throws {StoreError} `OPTION_INVALID`. */
+  remembered(options?: RememberedOptions): Remembered[];
 
   /**
    * Returns what a compaction of a session by its agent lost, by default the newest: what was asked, decided and done before, and is not in the

@@ -122,6 +122,7 @@ export type { Item, NewItem } from "./facts/items.ts";
 export type { GraduatingMessage, MessageRow, NotableMessage, Span, TitledMessage } from "./facts/messages.ts";
 export { areCopies, type KnownOrigin } from "./facts/origins.ts";
 export type { Path } from "./facts/paths.ts";
+export type { RememberedRow } from "./facts/remembered.ts";
 export { assertOnPath, type Branch, isSession, type SessionRow } from "./facts/sessions.ts";
 export { sourceDigestOf } from "./facts/spans.ts";
 export { fileHas } from "./facts/traces.ts";

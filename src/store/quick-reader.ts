@@ -2,10 +2,12 @@ import { resolve } from "node:path";
 import type Database from "better-sqlite3";
 import type { PlacedAction } from "../core/action.ts";
 import type { Part } from "../core/message.ts";
+import type { Verdict } from "../core/verdicts.ts";
 import type { StoredNotes } from "./changes/projects.ts";
 import { HAS_WORKED, IN_TURN_OF, type NamedScope, OF_TARGET } from "./derived/action-scope.ts";
 import type { NotableMessage } from "./facts/messages.ts";
 import { isSummary, openingOf } from "./facts/opening.ts";
+import { isOfRemembered, VERDICTS_ON } from "./facts/verdict-scope.ts";
 import { openToRead } from "./file/door.ts";
 import { columns } from "./sql/statement.ts";
 import { TABLES } from "./sql/tables.ts";
@@ -75,11 +77,12 @@ export class QuickReader {
     return this.#client.inTransaction ? read() : this.#client.transaction(read).deferred();
   }
 
-  /** The sessions of a project, the most recently used first. Sessions of subagents are left out. */
+  /** The sessions of a project, the most recently used first, without those of subagents and of what people asked to remember. */
   sessions(project: string, limit: number): QuickSession[] {
     const rows = this.#all<Checked<QuickSession>>(
       `SELECT ${COLUMNS.sessions.of("s")}, ${LAST_AT} AS lastAtMs
        FROM sessions s WHERE s.project = ? AND s.superseded_at_ms IS NULL AND NOT ${IS_SUBAGENT}
+         AND NOT ${isOfRemembered("s.id")}
        ORDER BY lastAtMs DESC, s.id LIMIT ?`,
       project,
       limit,
@@ -222,6 +225,18 @@ export class QuickReader {
   parts(messageId: number): readonly Part[] {
     const rows = this.#all<StoredMessage>(`SELECT ${MESSAGE} FROM messages m WHERE m.id = ?`, messageId);
     return parsed(rows)[0]?.parts ?? [];
+  }
+
+  /** The newest verdict on each message that has one, by the message's id. */
+  verdictsOn(ids: readonly number[]): Map<number, Verdict> {
+    const found = this.#all<{ id: number; kind: Verdict["kind"]; saidIn: number }>(VERDICTS_ON, JSON.stringify(ids));
+    const sql = `SELECT ${MESSAGE} FROM messages m WHERE m.id = ?`;
+    return new Map(
+      found.flatMap(({ id, kind, saidIn }) => {
+        const text = parsed(this.#all<StoredMessage>(sql, saidIn))[0]?.text;
+        return text === undefined ? [] : [[id, { kind, messageId: saidIn, text }]];
+      }),
+    );
   }
 
   /** By default, the newest are first. */

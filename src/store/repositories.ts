@@ -25,6 +25,7 @@ import { ItemRepository } from "./facts/items.ts";
 import { MessageRepository } from "./facts/messages.ts";
 import { OriginRepository } from "./facts/origins.ts";
 import { PathRepository } from "./facts/paths.ts";
+import { RememberedRepository } from "./facts/remembered.ts";
 import { SessionRepository } from "./facts/sessions.ts";
 import { SpanRepository } from "./facts/spans.ts";
 import { TombstoneRepository } from "./facts/tombstones.ts";
@@ -82,6 +83,7 @@ export function makeRepositories(
     factRows: new FactRowRepository(database),
     sequences: new SequenceRepository(database),
     entries: new EntryRepository(database, paths),
+    remembered: new RememberedRepository(database),
     items,
     tombstones,
     traces: new TraceRepository(database),

@@ -238,6 +238,8 @@ export interface SearchHit
   /** What answers, without the marks of Markdown. */
   spans: Span[];
   copyCount: number;
+  /** What a person said of it later: see `verdictText`. */
+  verdict: string | null;
 }
 
 // A session
@@ -327,6 +329,8 @@ export interface ViewMessage {
   turnSeq: number;
   pinned: boolean;
   metadata: Record<string, JsonValue> | null;
+  /** What a person said of it later: see `verdictText`. */
+  verdict: string | null;
 }
 
 /**

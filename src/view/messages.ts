@@ -1,3 +1,4 @@
+import { verdictText } from "../core/verdicts.ts";
 import type { Message, Part, Store } from "../index.ts";
 import type { MembersAnswer, MembersRequest, MessagesAnswer, OutlineAnswer, ViewMessage, ViewPart } from "./api.ts";
 import { isOfSession } from "./path.ts";
@@ -109,6 +110,7 @@ function viewMessage(message: Message, room: Room): ViewMessage {
     turnSeq,
     pinned,
     metadata: cut.value as ViewMessage["metadata"],
+    verdict: message.verdict === undefined ? null : verdictText(message.verdict),
   };
 }
 

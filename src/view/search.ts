@@ -1,4 +1,5 @@
 import { spansOf } from "../core/inline-markdown.ts";
+import { verdictText } from "../core/verdicts.ts";
 import type { RecallOptions, Store } from "../index.ts";
 import { type AnswerHit, answerOf } from "../session/aids/answer.ts";
 import { themesAbout, themesNear } from "../session/aids/near-themes.ts";
@@ -48,7 +49,7 @@ export async function themesAnswer(store: Store, { q = "", root, ...scope }: The
 }
 
 function shownHit({ hit, asked, question }: AnswerHit): SearchHit {
-  const { messageId, seq, role, name, createdAtMs, supersededBy, score, parts, snippet, marks, copies } = hit;
+  const { messageId, seq, role, name, createdAtMs, supersededBy, score, parts, snippet, marks, copies, verdict } = hit;
   return {
     messageId,
     seq,
@@ -62,6 +63,7 @@ function shownHit({ hit, asked, question }: AnswerHit): SearchHit {
     ...(question !== null && { questionSeq: question.seq }),
     spans: spansOf(snippet, marks),
     copyCount: copies.length,
+    verdict: verdict === undefined ? null : verdictText(verdict),
   };
 }
 

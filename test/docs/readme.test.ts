@@ -141,7 +141,7 @@ describe("the snippets in TypeScript", () => {
     await gemini.close();
   });
 
-  test("are there", () => expect(snippets.length).toBe(33));
+  test("are there", () => expect(snippets.length).toBe(34));
 
   test.each(snippets.map((code, index) => [index, code] as const))(
     "snippet %i runs as it stands",
@@ -210,7 +210,7 @@ test("the example of recall prints what it says", async () => {
 describe("the queries in SQL", () => {
   const queries = blocks("sql");
 
-  test("are there", () => expect(queries.length).toBe(22));
+  test("are there", () => expect(queries.length).toBe(24));
 
   test.each(queries.map((query) => [query.split("\n")[0]!, query] as const))("%s", async (_, query) => {
     const path = join(folder, "sql.db");
@@ -240,6 +240,10 @@ describe("the queries in SQL", () => {
     corrected.append({ role: "user", content: "Deploy to Frankfurt." });
     corrected.rewind({ toSeq: -1 });
     corrected.append({ role: "user", content: "Deploy to Dublin." });
+    const [said] = store.session("a").messages({ limit: 1 });
+    if (store.remembered().length === 0) store.remember("Deploy to Oslo.", { replaces: said!.id });
+    store.session("gone").append({ role: "user", content: "Nobody needs this." });
+    store.forget("gone");
     await store.upkeep();
     const thread = { configurable: { thread_id: "t" } };
     await new CoppiceSaver(store).put(thread, emptyCheckpoint(), { source: "input", step: -1, parents: {} }, {});

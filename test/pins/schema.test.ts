@@ -99,6 +99,7 @@ test("tables and views, with their columns in order", () => {
       "vectors_pending",
       "message_id session_id seq role status due_since_ms attempts next_try_at_ms claimed_until_ms error_code error",
     ],
+    ["view", "verdicts", "message_id session_id seq kind verdict_id said_at_ms"],
     ["view", "work", "session_id project seq created_at_ms kind target outcome error message_id result_id"],
   ]);
 });

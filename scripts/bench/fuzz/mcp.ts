@@ -104,6 +104,7 @@ class OpenMcp implements OpenTarget {
       },
       project: undefined,
       allowAppend: true,
+      redact: async (text) => text,
       input: this.#input,
       output,
     }).finally(() => {

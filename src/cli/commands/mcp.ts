@@ -15,7 +15,7 @@ export const mcpCommand: Command<{ project?: string; allowAppend?: boolean }> = 
       "--project <path>",
       "show only the sessions of this folder's project, or of the name that a program gave",
     ),
-    new Option("--allow-append", "also offer append, which writes"),
+    new Option("--allow-append", "also offer append and remember, which write"),
   ],
   examples: ["", "--project ~/work/web", "--db ~/agents.db --allow-append"],
 
@@ -29,8 +29,12 @@ export const mcpCommand: Command<{ project?: string; allowAppend?: boolean }> = 
     if (process.stdin.isTTY) terminal.note("Waiting for an agent on stdin. Ctrl-D ends the server.");
     const only = project && projectNamed(project);
     const { serve } = await import("../../mcp/server.ts");
+    const redact = async (text: string): Promise<string> => {
+      const { Redactor } = await import("../../imports/redaction/redact.ts");
+      return new Redactor({ keepSecrets: false }).redacted(text);
+    };
     const streams = { input: process.stdin, output: process.stdout };
-    await serve({ loadAccess: loadStores, project: only, allowAppend, ...streams });
+    await serve({ loadAccess: loadStores, project: only, allowAppend, redact, ...streams });
     return { value: null, lines: [] };
   },
 };

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { Option } from "commander";
 import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
+import { withVerdict } from "../../core/verdicts.ts";
 import type { CommandWay, FileSession, Fix, Friction, Replaced } from "../../session/aids/past-work.ts";
 import { projectNamer } from "../../session/aids/project-meant.ts";
 import { sessionNames } from "../../session/aids/session-name.ts";
@@ -13,7 +14,7 @@ import { cutToWidth, displayWidth } from "../screen/display-width.ts";
 import { messageHandle } from "../screen/message-lines.ts";
 import { idsShown } from "../screen/short-ids.ts";
 import type { Terminal } from "../screen/terminal.ts";
-import { formatCount, oneLine } from "../screen/text.ts";
+import { changedNote, formatCount, oneLine } from "../screen/text.ts";
 import { sectionLines, timeFor, titleLine } from "../screen/topic-lines.ts";
 import { findProject, projectHere } from "../stores/find-project.ts";
 
@@ -107,7 +108,12 @@ function* fileLines(
     const rows = (lines: FileSession["changes"]): { text: string; source: string }[] =>
       lines
         .slice(0, LINES_MAX)
-        .map(({ text, messageId }) => ({ text: text || "(nothing was said)", source: messageHandle(messageId) }));
+        .map((line) => ({ text: withVerdict(line) || "(nothing was said)", source: messageHandle(line.messageId) }));
+    const changed = store.work.changedSince(sessionId);
+    if (changed.length > 0) {
+      const isThis = changed.some((one) => one === path || one.endsWith(`/${path}`));
+      yield terminal.style("dim", `${changedNote(changed.length)}${isThis ? ", this one too" : ""}`);
+    }
     yield* sectionLines("changed", rows(changes), terminal);
     yield* sectionLines("decided", rows(decided), terminal);
     yield "";

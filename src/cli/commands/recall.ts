@@ -5,6 +5,7 @@ import type { Part, Role } from "../../core/message.ts";
 import { PART_TYPES, ROLES } from "../../core/message-words.ts";
 import type { TimeRange } from "../../core/named-times.ts";
 import { RECALL_FILLED_MAX, RECALL_LIMIT_DEFAULT, RECALL_NEIGHBORS_DEFAULT } from "../../core/options.ts";
+import { verdictText } from "../../core/verdicts.ts";
 import type { EverywhereHit } from "../../hub/everywhere.ts";
 import type { AnswerSession } from "../../session/aids/answer.ts";
 import { answersFirst } from "../../session/aids/answers-first.ts";
@@ -18,7 +19,7 @@ import { cutToWidth, displayWidth } from "../screen/display-width.ts";
 import { messageHandle, speaker } from "../screen/message-lines.ts";
 import { idsShown } from "../screen/short-ids.ts";
 import type { Terminal } from "../screen/terminal.ts";
-import { formatCount, formatTime, oneLine } from "../screen/text.ts";
+import { changedNote, formatCount, formatTime, oneLine } from "../screen/text.ts";
 import { themeLines } from "../screen/theme-lines.ts";
 import { wrapped } from "../screen/wrap.ts";
 import { findProject } from "../stores/find-project.ts";
@@ -219,13 +220,16 @@ export function* answerLines(
   terminal: Terminal,
   idOf: (sessionId: string) => string = (id) => id,
 ): Generator<string> {
-  const rows = sessions.reduce((sum, { hits }) => sum + 2 + LINES_MAX * hits.length, 0);
+  const rows = sessions.reduce(
+    (sum, { hits, changedFileCount }) => sum + 2 + Math.sign(changedFileCount) + LINES_MAX * hits.length,
+    0,
+  );
   const laterMax = rows > ROWS_MAX ? 1 : LINES_MAX;
   for (const session of sessions) yield* sessionLines(session, terminal, idOf, laterMax);
 }
 
 function* sessionLines(
-  { sessionId, title, project, agent, author, atMs, hits }: AnswerSession,
+  { sessionId, title, project, agent, author, atMs, changedFileCount, hits }: AnswerSession,
   terminal: Terminal,
   idOf: (sessionId: string) => string,
   laterMax: number,
@@ -239,6 +243,7 @@ function* sessionLines(
   const place = (title === null ? "" : " · ") + facts.join(" · ");
   const room = width === undefined ? Number.POSITIVE_INFINITY : Math.max(TITLE_WIDTH_MIN, width - displayWidth(place));
   yield terminal.style("bold", cut(oneLine(title ?? ""), room)) + dim(place);
+  if (changedFileCount > 0) yield INDENT + dim(changedNote(changedFileCount));
   const inner = width === undefined ? undefined : width - INDENT.length;
   for (const [index, { hit, asked, question }] of hits.entries()) {
     if (asked !== null && (index === 0 || question !== null || width === undefined)) {
@@ -247,6 +252,8 @@ function* sessionLines(
       yield INDENT + dim(cut(oneLine(`user: ${asked}`), room) + id);
     }
     yield hitText(hit, terminal, index === 0 ? LINES_MAX : laterMax).replace(/^/gm, INDENT);
+    if (hit.verdict !== undefined)
+      yield INDENT + terminal.style("yellow", cut(oneLine(verdictText(hit.verdict)), inner));
     if (hit.parts !== undefined) {
       const sum = Object.entries(hit.parts).map(([part, value]) => `${value.toFixed(3)} ${part}`);
       yield INDENT + dim(`score ${hit.score.toFixed(3)} = ${sum.join(" + ").replaceAll("+ -", "- ")}`);
@@ -257,7 +264,10 @@ function* sessionLines(
 /** Returns what answers, who said it if it was not the agent, what was done with it, and the id of the message at the end. */
 function hitText(hit: RecallHit, terminal: Terminal, linesMax: number): string {
   const copies = hit.copies.length === 0 ? [] : [formatCount(hit.copies.length, "copy", "copies")];
-  const newer = hit.supersededBy === undefined ? [] : [`replaced by ${messageHandle(hit.supersededBy)}`];
+  const newer =
+    hit.supersededBy === undefined || hit.verdict !== undefined
+      ? []
+      : [`replaced by ${messageHandle(hit.supersededBy)}`];
   const id = [messageHandle(hit.messageId), ...(hit.superseded ? ["superseded"] : []), ...newer, ...copies].join(" · ");
   const did = (hit.did ?? []).map((action) => ` → ${action}`).join("");
   // An agent says most, and the line above names it.

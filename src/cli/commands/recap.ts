@@ -11,7 +11,16 @@ import { cutToWidth } from "../screen/display-width.ts";
 import { idsShown } from "../screen/short-ids.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { formatCount, formatTime, oneLine } from "../screen/text.ts";
-import { countsOf, factsLine, outcomeLines, timeFor, titleLine, toldRows } from "../screen/topic-lines.ts";
+import {
+  countsOf,
+  factsLine,
+  outcomeLines,
+  REMEMBERED_MAX,
+  rememberedLines,
+  timeFor,
+  titleLine,
+  toldRows,
+} from "../screen/topic-lines.ts";
 import { findProject } from "../stores/find-project.ts";
 import { lastSessions } from "../stores/find-session.ts";
 import { LEFT_OUT_HINT, unreadableFailure } from "../unreadable.ts";
@@ -104,12 +113,13 @@ function* recapLines(
   store: Store,
   terminal: Terminal,
 ): Generator<string> {
-  const { sinceMs, topics, topicCount } = recap;
+  const { sinceMs, topics, topicCount, remembered } = recap;
   const timeShown = [
     `since ${timeFor(terminal, sinceMs)}`,
     ...(untilMs === undefined ? [] : [`until ${timeFor(terminal, untilMs)}`]),
   ].join(" ");
   if (topicCount === 0) {
+    yield* rememberedLines(remembered, terminal);
     const [newest] = lastSessions(store);
     const last = newest === undefined ? "" : ` The newest message is from ${timeFor(terminal, newest.updatedAtMs)}.`;
     terminal.note(`Nothing ${timeShown}.${last}`);
@@ -118,10 +128,11 @@ function* recapLines(
     return;
   }
   yield factsLine([timeShown, ...countsOf(recap)]);
+  yield* rememberedLines(remembered, terminal);
   const idOf = idsShown(store, terminal);
   const projectOf = projectNamer(store);
   const blocks = topics.map((topic) => blockOf(topic, topics, projectOf(topic.project), idOf, terminal));
-  if (isFolded) fold(blocks);
+  if (isFolded) fold(blocks, Math.min(remembered.length, REMEMBERED_MAX));
   const shown = blocks.filter(({ count }) => count > 0);
   for (const project of new Set(shown.map((block) => block.project))) {
     yield "";
@@ -149,13 +160,13 @@ interface Block {
 }
 
 /** Chooses what fits on a screen: the first piece of each project's first topic, then of the other topics, then more of each. */
-function fold(blocks: readonly Block[]): void {
+function fold(blocks: readonly Block[], rowsTaken: number): void {
   for (const block of blocks) block.count = 0;
   const projects = new Set<string | null>();
   const firsts = new Set(blocks.filter(({ project }) => !projects.has(project) && projects.add(project)));
   const inOrder = [...firsts, ...blocks.filter((block) => !firsts.has(block))];
   const begun = new Set<string | null>();
-  let rows = FRAME_ROWS;
+  let rows = FRAME_ROWS + rowsTaken;
   for (let turn = 0; inOrder.some(({ pieces }) => pieces.length > turn); turn++) {
     for (const block of inOrder) {
       const { project, isAlone, pieces, count } = block;

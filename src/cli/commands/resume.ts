@@ -15,7 +15,7 @@ import { messageHandle, partsLines, saidLines, speaker } from "../screen/message
 import { idsShown } from "../screen/short-ids.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { formatCount, formatNumber, oneLine } from "../screen/text.ts";
-import { factsLine, outcomeLines, timesFor, toldRows } from "../screen/topic-lines.ts";
+import { factsLine, outcomeLines, rememberedLines, timesFor, toldRows } from "../screen/topic-lines.ts";
 import { findSession, LAST, lastHere, SESSION_MEANING } from "../stores/find-session.ts";
 
 type RenderResult = ReturnType<Session["render"]>;
@@ -25,6 +25,8 @@ type ResumeFlags = NonNullable<Parameters<Session["render"]>[0]> & { to?: Starte
 /** The most rows for what is told, and for each message of the newest turn. The whole page then fits on two screens. */
 const TOLD_ROWS = 24;
 const MESSAGE_ROWS = 14;
+/** The newest of what is remembered that are looked at. */
+const REMEMBERED_MAX = 20;
 
 export const resumeCommand: Command<ResumeFlags> = {
   usage: "resume [session]",
@@ -68,10 +70,11 @@ export const resumeCommand: Command<ResumeFlags> = {
     }
     if (here === undefined) terminal.note("No session is of the project in this folder. This is the last of all.");
     const session = findSession(store, here ?? LAST);
+    const { renderRemembering } = await import("../../session/aids/remembered-context.ts");
     if (to !== undefined) {
       const { HAND_OVER_TOKENS, handOver, startAgent } = await import("../hand-over.ts");
       const { query, scope, ...contextOptions } = { tokensMax: HAND_OVER_TOKENS, ...options };
-      const context = session.render({
+      const context = renderRemembering(store, session, {
         ...contextOptions,
         ...(query !== undefined && { query }),
         ...(scope && { scope }),
@@ -90,7 +93,7 @@ export const resumeCommand: Command<ResumeFlags> = {
       const story = storyOf(internalsOf(store).quickReader, session, room);
       return { lines: storyLines(story, store, session, terminal) };
     }
-    const context = session.render(options);
+    const context = renderRemembering(store, session, options);
     const { query: _query, scope: _scope, ...contextOptions } = options;
     const pressure = session.pressure(contextOptions);
     const name = session.info().name ?? undefined;
@@ -113,6 +116,8 @@ function* storyLines(
   const id = idsShown(store, terminal)(session.id);
   yield factsLine([times, oneLine(projectName), formatCount(messageCount, "message"), `session ${oneLine(id)}`]);
   yield "";
+  const held = project === null ? [] : store.remembered({ project, limit: REMEMBERED_MAX });
+  yield* rememberedLines(held, terminal);
   yield* toldRows(told, terminal);
   const said = told.map(({ text }) => text).join("\n");
   yield* outcomeLines({ decided: decided.filter(({ text }) => !said.includes(text)), open, files }, terminal);

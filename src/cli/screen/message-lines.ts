@@ -1,7 +1,8 @@
 import type { Message, Part, Role, ToolCallPart } from "../../core/message.ts";
 import { describeFile } from "../../core/text.ts";
+import { verdictText } from "../../core/verdicts.ts";
 import type { Terminal } from "./terminal.ts";
-import { formatTime } from "./text.ts";
+import { formatTime, oneLine } from "./text.ts";
 import { wrapped } from "./wrap.ts";
 
 const ROLE_FORMATS = { system: "magenta", user: "green", assistant: "cyan", tool: "yellow" } as const;
@@ -11,6 +12,7 @@ export function* messageLines(message: Message, terminal: Terminal): Generator<s
   const details = [messageHandle(message.id), formatTime(message.createdAtMs)];
   if (message.pinned) details.push("pinned");
   yield `${speaker(message, terminal)}  ${terminal.style("dim", details.join(" · "))}`;
+  if (message.verdict !== undefined) yield terminal.style("yellow", oneLine(verdictText(message.verdict)));
   yield* partsLines(message.parts, terminal);
   yield "";
 }

@@ -10,6 +10,11 @@ export function formatCount(count: number, one: string, many = `${one}s`): strin
   return `${formatNumber(count)} ${count === 1 ? one : many}`;
 }
 
+/** Says how many of a session's files have changed. */
+export function changedNote(count: number): string {
+  return `${formatCount(count, "file")} that this session touched ${count === 1 ? "has" : "have"} changed since`;
+}
+
 /** Writes `2026-01-15 14:03` in local time. Old stores may hold times that `Date` cannot. */
 export function formatTime(unixMs: number): string {
   const time = new Date(unixMs);

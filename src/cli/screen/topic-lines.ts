@@ -1,3 +1,5 @@
+import { rememberedLine, withVerdict } from "../../core/verdicts.ts";
+import type { Remembered } from "../../session/aids/remembered.ts";
 import type { Store } from "../../session/store.ts";
 import { cutToWidth, displayWidth } from "./display-width.ts";
 import { messageHandle, speaker } from "./message-lines.ts";
@@ -41,9 +43,9 @@ export function* sectionLines(
 
 /** Yields what was said, each message with its number. A terminal wraps it. The words of a user are marked. */
 export function* toldRows(told: Topic["told"], terminal: Terminal): Generator<string> {
-  for (const { text, messageId, by } of told) {
+  for (const { messageId, by, ...said } of told) {
     const who = by === "user" ? `${speaker({ role: by }, terminal)}: ` : "";
-    const line = `${who}${oneLine(text)}${GAP}${messageHandle(messageId)}`;
+    const line = `${who}${oneLine(withVerdict(said))}${GAP}${messageHandle(messageId)}`;
     if (terminal.width === undefined) yield `${GAP}${line}`;
     else yield wrapped(line, terminal.width - GAP.length).replace(/^/gm, GAP);
   }
@@ -54,6 +56,19 @@ export function workedRows(worked: SubjectDetails["timeline"], terminal: Termina
     text: `${timeFor(terminal, lastAtMs)}${GAP}${title || "(no words)"}`,
     source: cluster,
   }));
+}
+
+/** The most lines of what is remembered. */
+export const REMEMBERED_MAX = 5;
+
+/** Yields a section with what people asked to remember, and did not take back. */
+export function rememberedLines(remembered: readonly Remembered[], terminal: Terminal): Generator<string> {
+  const held = remembered.filter(({ verdict }) => verdict === undefined);
+  const rows = held.slice(0, REMEMBERED_MAX).map((one) => {
+    const by = one.by === null ? "" : ` (${one.by})`;
+    return { text: `${rememberedLine(one)}${by}`, source: messageHandle(one.messageId) };
+  });
+  return sectionLines("remember", rows, terminal);
 }
 
 /** Yields the sections on decisions, open ends and files. */
@@ -67,8 +82,8 @@ export function* outcomeLines(
 }
 
 function decidedRows(decided: SubjectDetails["decided"]): Row[] {
-  return decided.flatMap(({ text, messageId, replaces }) => [
-    { text, source: messageHandle(messageId) },
+  return decided.flatMap(({ messageId, replaces, ...said }) => [
+    { text: withVerdict(said), source: messageHandle(messageId) },
     ...replaces.map((older) => ({ text: `  before: ${older.text}`, source: messageHandle(older.messageId) })),
   ]);
 }
@@ -78,10 +93,10 @@ function fileRows(files: SubjectDetails["files"]): Row[] {
 }
 
 function openRows(open: SubjectDetails["open"]): Row[] {
-  return open.map(({ kind, text, messageId, by }) => {
+  return open.map(({ kind, messageId, by, ...said }) => {
     // A request of the user is not an item of a task list, so it is not shown as one.
     const name = kind === "task" && by === "user" ? "asked" : kind;
-    return { text: `${name}: ${text}`, source: messageHandle(messageId) };
+    return { text: `${name}: ${withVerdict(said)}`, source: messageHandle(messageId) };
   });
 }
 

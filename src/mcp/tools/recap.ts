@@ -2,9 +2,10 @@ import * as z from "zod/mini";
 import { StoreError } from "../../core/errors.ts";
 import { element, escapeText, visibleText } from "../../core/markup.ts";
 import { minuteOf, timeOf } from "../../core/times.ts";
+import { rememberedLine, withVerdict } from "../../core/verdicts.ts";
 import { RECAP_INPUT, RECAP_LIMIT_DEFAULT } from "../../session/aids/inputs.ts";
 import { projectNamer } from "../../session/aids/project-meant.ts";
-import { type PageItem, pageOf, RECORD_NOTE, titleShown } from "../../session/aids/result-pages.ts";
+import { type PageItem, pageOf, RECORD_NOTE, type ResultBudget, titleShown } from "../../session/aids/result-pages.ts";
 import { sessionNames } from "../../session/aids/session-name.ts";
 import type { Store } from "../../session/store.ts";
 import { PAGE, pageFacts, type Tool } from "../tool.ts";
@@ -43,12 +44,19 @@ const TOPIC = z.object({
     .check(z.describe(`Its sessions with their titles, at most ${SESSIONS_MAX}`)),
 });
 const { nextOffset: _, ...WITHOUT_OFFSET } = PAGE;
-const OUTPUT = z.object({ ...WITHOUT_OFFSET, topics: z.array(TOPIC) });
+const REMEMBERED = z
+  .array(z.extend(LINE, { person: z.exactOptional(z.string()) }))
+  .check(z.describe("What people asked to remember, and did not take back since"));
+const OUTPUT = z.object({ ...WITHOUT_OFFSET, remembered: REMEMBERED, topics: z.array(TOPIC) });
 
-type Topic = ReturnType<Store["recap"]>["topics"][number] & {
+/** What people asked to remember takes at most this share of the page. */
+const REMEMBERED_SHARE = 1 / 4;
+
+type Topic = Recap["topics"][number] & {
   root: string | null;
   worked: ReturnType<Store["subject"]>["timeline"];
 };
+type Recap = ReturnType<Store["recap"]>;
 type NamedTopic = Topic & { names: ReadonlyMap<string, string> };
 type Line = Topic["files"][number];
 
@@ -64,7 +72,7 @@ export const recap: Tool<z.infer<typeof RECAP_INPUT>, z.infer<typeof OUTPUT>> = 
 
   async run({ subject, since, until, project, limit = RECAP_LIMIT_DEFAULT }, call) {
     const damaged: string[] = [];
-    const { topics, topicCount, missing } = await call.live.read((store) => {
+    const { topics, topicCount, missing, remembered } = await call.live.read((store) => {
       damaged.length = 0;
       const options = { ...inProject(store, call, project), onUnreadable: noteIn(damaged) };
       const projectOf = projectNamer(store);
@@ -81,33 +89,61 @@ export const recap: Tool<z.infer<typeof RECAP_INPUT>, z.infer<typeof OUTPUT>> = 
         if (actual !== undefined) {
           throw new StoreError("OPTION_INVALID", { option, expected: "left out, if subject is given", actual });
         }
-        return { topics: [named(topicOf(store.subject(subject, options)))], topicCount: 1, missing: undefined };
+        const topics = [named(topicOf(store.subject(subject, options)))];
+        return { topics, topicCount: 1, missing: undefined, remembered: [] };
       }
       const times = {
         ...(since !== undefined && { sinceMs: timeOf("since", since, "first") }),
         ...(until !== undefined && { untilMs: timeOf("until", until, "last") }),
       };
-      const { topics, topicCount } = store.recap({ ...options, ...times, limit });
+      const { topics, topicCount, remembered } = store.recap({ ...options, ...times, limit });
       const missing = topicCount > 0 ? undefined : missingProject(store, call, project);
-      return { topics: topics.map((topic) => named({ ...topic, root: null, worked: [] })), topicCount, missing };
+      const shown = topics.map((topic) => named({ ...topic, root: null, worked: [] }));
+      return { topics: shown, topicCount, missing, remembered };
     });
     const rest = {
       beyond: topicCount - topics.length,
       pointer: () => "Call recap with a larger limit, a larger tokensMax, or a later since.",
     };
     const damage = damageNote(damaged, "left out in part");
-    const page = pageOf(topics, topicItem, rest, call.budget, (lines) =>
+    const told = rememberedPage(remembered, call.budget);
+    const budget = { ...call.budget, tokensMax: call.budget.tokensMax - told.tokenCount };
+    const page = pageOf(topics, topicItem, rest, budget, (lines) =>
       element(
         "recap",
         {},
-        `${escapeText(`${RECORD_NOTE} expand(id) gives what was said around a line.${damage}`)}\n${lines}\n`,
+        `${escapeText(`${RECORD_NOTE} expand(id) gives what was said around a line.${damage}`)}\n${told.text}${lines}\n`,
       ),
     );
     const note = `${pageFacts(page.left, topicCount).note}${damage}`;
     const none = `${missing ?? "Nothing was said in that time. Call recap with an earlier since or a later until."}${escapeText(damage)}`;
-    return { value: { note, left: page.left, topics: page.items }, text: topicCount === 0 ? none : page.text };
+    const value = { note, left: page.left, remembered: told.items, topics: page.items };
+    if (topicCount > 0) return { value, text: page.text };
+    return { value, text: told.text === "" ? none : `${none}\n${told.text}` };
   },
 };
+
+/** Returns the newest of what people asked to remember, as far as there is room. */
+function rememberedPage(remembered: Recap["remembered"], { tokensMax, tokenCounter }: ResultBudget) {
+  const lines: string[] = [];
+  const items: z.infer<typeof REMEMBERED> = [];
+  let tokenCount = 0;
+  for (const one of remembered) {
+    const { messageId, by: person } = one;
+    const text = rememberedLine(one);
+    const line = element("remembered", { id: messageId, by: "user", person: person ?? undefined }, escapeText(text));
+    const said = {
+      ...lineValue({ ...one, text, by: "user" }),
+      ...(person !== null && { person: visibleText(person) }),
+    };
+    const cost = Math.max(tokenCounter.count(line), tokenCounter.count(JSON.stringify(said)));
+    if (tokenCount + cost > REMEMBERED_SHARE * tokensMax) break;
+    tokenCount += cost;
+    lines.push(`${line}\n`);
+    items.push(said);
+  }
+  return { text: lines.join(""), items, tokenCount };
+}
 
 function topicOf({ subject, timeline, ...page }: ReturnType<Store["subject"]>): Topic {
   const sessionIds = [...new Set(timeline.map(({ sessionId }) => sessionId))];
@@ -151,10 +187,10 @@ function topicItem(topic: NamedTopic): PageItem<z.infer<typeof TOPIC>> {
   };
 }
 
-function quoted(name: string, { text, messageId, sessionId, seq, by }: Line): string {
-  return element(name, { id: messageId, session: sessionId, seq, by }, escapeText(text));
+function quoted(name: string, { messageId, sessionId, seq, by, ...said }: Line): string {
+  return element(name, { id: messageId, session: sessionId, seq, by }, escapeText(withVerdict(said)));
 }
 
-function lineValue({ text, messageId, sessionId, seq, atMs, by }: Line): z.infer<typeof LINE> {
-  return { messageId, sessionId, seq, time: minuteOf(atMs), by, text: visibleText(text) };
+function lineValue({ messageId, sessionId, seq, atMs, by, ...said }: Line): z.infer<typeof LINE> {
+  return { messageId, sessionId, seq, time: minuteOf(atMs), by, text: visibleText(withVerdict(said)) };
 }

@@ -14,6 +14,8 @@ import { isSame } from "./session-name.ts";
 const TOGETHER_MAX = 3;
 
 const ASKED_CHARS_MAX = 200;
+/** The files of so many sessions are looked at. */
+const LOOKED_AT_MAX = 5;
 
 /** Hits of one session, best first. */
 export interface AnswerSession<Hit extends RecallHit = RecallHit> {
@@ -26,6 +28,8 @@ export interface AnswerSession<Hit extends RecallHit = RecallHit> {
   author: string | null;
   /** The time of its first hit. */
   atMs: number;
+  /** How many files that it touched have changed since, as far as that can be told: see `Work.changedSince`. */
+  changedFileCount: number;
   hits: AnswerHit<Hit>[];
 }
 
@@ -50,7 +54,9 @@ export function answerOf<Hit extends RecallHit>(found: readonly Hit[], store?: S
   return groups.map((group): AnswerSession<Hit> => {
     const { sessionId, createdAtMs } = group[0]!;
     const about = reader?.aboutOf(sessionId);
-    const shown = { sessionId, title: null, project: null, agent: null, author: null, ...about, atMs: createdAtMs };
+    const unnamed = { title: null, project: null, agent: null, author: null };
+    const changedFileCount = reader?.changedFileCountOf(sessionId) ?? 0;
+    const shown = { sessionId, ...unnamed, ...about, atMs: createdAtMs, changedFileCount };
     return { ...shown, hits: reader === undefined ? group.map(alone) : withAsks(group, shown.title, reader) };
   });
 }
@@ -102,6 +108,7 @@ class SessionReader {
   readonly #store: Store;
   readonly #projectOf: (project: string | null) => string;
   readonly #sessions = new Map<string, Session>();
+  readonly #changedFileCounts = new Map<string, number>();
 
   constructor(store: Store) {
     this.#store = store;
@@ -118,6 +125,14 @@ class SessionReader {
         author: info.author,
       }
     );
+  }
+
+  changedFileCountOf(sessionId: string): number {
+    const known = this.#changedFileCounts.get(sessionId);
+    if (known !== undefined || this.#changedFileCounts.size === LOOKED_AT_MAX) return known ?? 0;
+    const count = unlessDamaged(() => this.#store.work.changedSince(sessionId).length) ?? 0;
+    this.#changedFileCounts.set(sessionId, count);
+    return count;
   }
 
   /** Returns the number of the message of the user that a hit follows; undefined if there is none. */

@@ -7,6 +7,7 @@ import type { RenderOptions } from "../context-options.ts";
 import type { Session } from "../session.ts";
 import type { Store } from "../store.ts";
 import { projectNamer } from "./project-meant.ts";
+import { renderRemembering } from "./remembered-context.ts";
 import { RECORD_NOTE, type ResultBudget } from "./result-pages.ts";
 
 /** A page that turned out too long is rendered again with this share of its budget, at most this often. */
@@ -42,7 +43,7 @@ export function contextPage(
   let page: ContextPage | undefined;
   for (let tries = 1; tries <= TRIES_MAX; tries++) {
     try {
-      page = pageOfRender(session, project, session.render({ ...options, tokensMax }), budget);
+      page = pageOfRender(session, project, renderRemembering(store, session, { ...options, tokensMax }), budget);
     } catch (error) {
       if (page === undefined || !StoreError.is(error, "BUDGET_TOO_SMALL")) throw error;
       break; // a smaller budget cannot be rendered

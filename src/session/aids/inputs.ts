@@ -112,6 +112,14 @@ export const CONTEXT_INPUT = z.strictObject({
   strategy: z.exactOptional(oneWordOf(STRATEGIES)).check(z.describe("The session's own if left out")),
 });
 
+export const REMEMBER_INPUT = z.strictObject({
+  text: textOf(1, MODEL_QUERY_CHARS_MAX).check(z.describe("What to remember; with rejects, why")),
+  by: name("Who says it, if you know the user's name"),
+  replaces: z.exactOptional(whole(0)).check(z.describe("The messageId that no longer holds")),
+  rejects: z.exactOptional(whole(0)).check(z.describe("The messageId that the user rejects")),
+  project: name("The path of the project's folder, or its name; the folder you work in if left out"),
+});
+
 /** A system message is refused, because every later context would begin with it. */
 export const APPEND_INPUT = z.extend(z.omit(messageSchemas().message, { parts: true }), {
   role: oneWordOf(ROLES.filter((role) => role !== "system")).check(z.describe("Who says it")),

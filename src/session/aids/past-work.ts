@@ -1,5 +1,6 @@
 import type { ActionKind, PlacedAction, RecurringError } from "../../core/action.ts";
 import type { Message, Part, Role } from "../../core/message.ts";
+import type { ReadVerdicts } from "../../core/verdicts.ts";
 import { baseName } from "../../core/working-set.ts";
 import { errorLinesIn, insertedBy, isChange, isOfFile } from "../../models/actions.ts";
 import { decisionsIn } from "../../models/decisions.ts";
@@ -9,7 +10,7 @@ import { sentencesOf } from "../../models/sentences.ts";
 import { commandsIn } from "../../models/shell.ts";
 import { ToldReader, toldIn } from "../../models/told.ts";
 import type { NamedScope } from "../../store/index.ts";
-import type { WorkLine } from "./work-lines.ts";
+import { judgedLines, type WorkLine } from "./work-lines.ts";
 
 /** The newest actions with a file or a program, or with an error, that are looked at. */
 const NAMED_MAX = 1_000;
@@ -58,6 +59,7 @@ export interface WorkReader {
   /** The messages of users and models in the turn with this seq, in order, the nearest ones. */
   turn(sessionId: string, seq: number): TurnMessage[];
   parts(messageId: number): readonly Part[];
+  verdictsOn: ReadVerdicts;
 }
 
 interface FileSessionsOptions {
@@ -166,6 +168,14 @@ export interface Work {
    */
   replaced(path: string, options?: WorkOptions): Replaced[];
   /**
+   * Returns the files that a session read or changed, and that somebody has changed on this machine since its last message, the last
+   * touched first: at most 20, of its 500 newest messages. A file is left out if nothing tells that it is another: if it was put in place
+   * anew, as by a checkout, and the session did not write it as a whole in another size; if it is gone; and all files of a copy from a hub.
+   *
+   * @throws {StoreError} `SESSION_NOT_FOUND`, `STORE_CORRUPT`.
+   */
+  changedSince(sessionId: string): string[];
+  /**
    * Returns what made an error go in earlier sessions, newest first: what was changed and run between the failure and the first success
    * of the same call. If the error is not known, the same for errors that share most of its words.
    *
@@ -262,8 +272,8 @@ function fileSession(
     ...{ sessionId, project, path: target, lastAtMs },
     readCount: actions.filter(({ kind }) => kind === "read").length,
     changeCount: changes.length,
-    changes: [...reasons.values()],
-    decided: [...decided.values()],
+    changes: judgedLines([...reasons.values()], (ids) => reader.verdictsOn(ids)),
+    decided: judgedLines([...decided.values()], (ids) => reader.verdictsOn(ids)),
   };
 }
 

@@ -1,7 +1,9 @@
+import type { ReadVerdicts } from "../../core/verdicts.ts";
 import type { NotableMessage, Repositories, Span } from "../../store/index.ts";
+import { type Remembered, stillRemembered } from "./remembered.ts";
 import { toldLines } from "./told-lines.ts";
 import type { TolerantReader, UnreadableOption } from "./tolerant-reader.ts";
-import { type Decision, type OpenEnd, openEnds, type WorkLine, workIn } from "./work-lines.ts";
+import { type Decision, judgedLines, type OpenEnd, openEnds, type WorkLine, workIn } from "./work-lines.ts";
 
 export const RECAP_LIMIT_DEFAULT = 16;
 export const RECAP_LINES_DEFAULT = 3;
@@ -21,6 +23,8 @@ const PAGES_MAX = 5;
 const TOLD_TOKENS = 210;
 /** What a session leaves open is taken up by a session of the project that begins so soon after its end. */
 const TAKEN_UP_MS = 10 * 60 * 1_000;
+/** What people asked to remember of a project has so many lines for each line of the other kinds in a topic. */
+const REMEMBERED_LINES = 3;
 /** An open end makes a topic as important as this many messages. */
 const END_MESSAGES = 20;
 
@@ -40,6 +44,11 @@ export interface Recap {
   sinceMs: number;
   /** Null if none was asked for. */
   untilMs: number | null;
+  /**
+   * What people asked to remember in the project that was asked for, or in those of the topics, or in all if there are no topics: whenever it was,
+   * without what was replaced or rejected since. Newest first, at most three times `linesMax` of each project.
+   */
+  remembered: Remembered[];
   sessionCount: number;
   messageCount: number;
   /** Newest first. */
@@ -119,16 +128,24 @@ export function recapOf(repositories: Repositories, options: RecapSettings, read
     TOLD_TOKENS * linesMax,
   );
   const projects = new Set<string | null>();
-  const shown = chosen.map((group) => topicOf(group, told, linesMax));
+  const verdictsOn: ReadVerdicts = (ids) => repositories.remembered.verdictsOn(ids);
+  const shown = chosen.map((group) => topicOf(group, judgedLines(told, verdictsOn), linesMax, verdictsOn));
   // What nothing is told of, such as a greeting, is no topic, unless a project has no other.
   const topics = shown.filter((topic) => {
     const isNewest = !projects.has(topic.project);
     projects.add(topic.project);
     return isNewest || topic.told.length + topic.decided.length + topic.open.length > 0;
   });
+  const isOfAll = project === undefined && projects.size === 0;
+  const of = isOfAll ? [undefined] : project === undefined ? [...projects].flatMap((one) => one ?? []) : [project];
+  const remembered = of.flatMap((project) => {
+    const wanted = { project, untilMs: span.untilMs, limit: REMEMBERED_LINES * linesMax };
+    return reader("", () => stillRemembered(repositories, wanted), []);
+  });
   return {
     sinceMs,
     untilMs: untilMs ?? null,
+    remembered: remembered.sort((left, right) => right.atMs - left.atMs),
     sessionCount: sessions!.length,
     messageCount: [...groups.values()].reduce((sum, { messageCount }) => sum + messageCount, 0),
     topics,
@@ -256,13 +273,18 @@ function isIn({ sinceMs, untilMs }: Span, atMs: number): boolean {
   return atMs >= sinceMs && atMs <= untilMs;
 }
 
-function topicOf({ said, open, size: _, ...group }: Group, told: readonly WorkLine[], linesMax: number): RecapTopic {
+function topicOf(
+  { said, open, size: _, ...group }: Group,
+  told: readonly WorkLine[],
+  linesMax: number,
+  verdictsOn: ReadVerdicts,
+): RecapTopic {
   const { decided, files } = workIn(said, group.project);
   return {
     ...group,
     told: told.filter(({ sessionId }) => group.sessionIds.includes(sessionId)),
-    decided: decided.slice(0, linesMax),
-    open: open.slice(0, linesMax),
+    decided: judgedLines(decided.slice(0, linesMax), verdictsOn),
+    open: judgedLines(open.slice(0, linesMax), verdictsOn),
     files: files.slice(0, linesMax),
   };
 }

@@ -1,4 +1,5 @@
 import { HIDDEN, tagNamespace } from "../../core/tags.ts";
+import { isRemembered } from "../../core/verdicts.ts";
 import type { OpenedStore } from "../opened-store.ts";
 import type { Store } from "../store.ts";
 
@@ -9,7 +10,7 @@ export interface SessionIdsOptions {
   /** The beginning of the id, or of the external id. */
   prefix?: string;
   project?: string | undefined;
-  /** False leaves out sessions with the tag `hidden`. */
+  /** False leaves out sessions with the tag `hidden`, and those of what people asked to remember. */
   hidden?: boolean;
 }
 
@@ -20,7 +21,7 @@ export function sessionIds(store: Store, { prefix = "", project, hidden = true }
   return database.read(() => {
     const ids = sessions.idsWith(prefix, project && opened.projectNow(project));
     const namespace = JSON.stringify(tagNamespace(HIDDEN));
-    return hidden ? ids : ids.filter((id) => !items.has(namespace, id));
+    return hidden ? ids : ids.filter((id) => !isRemembered(id) && !items.has(namespace, id));
   });
 }
 

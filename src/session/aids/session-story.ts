@@ -1,10 +1,11 @@
 import type { Message } from "../../core/message.ts";
+import type { ReadVerdicts } from "../../core/verdicts.ts";
 import { notTakenBack } from "../../models/commitments.ts";
 import { chooseTold } from "../../models/told.ts";
 import type { QuickReader } from "../../store/index.ts";
 import type { Session } from "../session.ts";
 import { linesOf } from "./told-lines.ts";
-import { type Decision, type OpenEnd, openEnds, toldBy, type WorkLine, workIn } from "./work-lines.ts";
+import { type Decision, judgedLines, type OpenEnd, openEnds, toldBy, type WorkLine, workIn } from "./work-lines.ts";
 
 /** The newest messages with words that are read, besides the first ones, which say what the session is for. */
 const SAID_MAX = 800;
@@ -55,14 +56,15 @@ export function storyOf(
   const { decided, files } = workIn(all, project);
   const isSaid = ({ parts }: Message): boolean =>
     parts.some((part) => part.type === "text" && part.injected !== true && /\S/.test(part.text));
+  const verdictsOn: ReadVerdicts = (ids) => reader.verdictsOn(ids);
   const ends = [
     turn.find(({ role }) => role === "user"),
     turn.findLast((one) => one.role === "assistant" && isSaid(one)),
   ];
   return {
-    told: linesOf(chosen, before),
-    decided: decided.slice(0, LINES_MAX),
-    open: openEnds({ messages: reader }, id, said).slice(0, LINES_MAX),
+    told: judgedLines(linesOf(chosen, before), verdictsOn),
+    decided: judgedLines(decided.slice(0, LINES_MAX), verdictsOn),
+    open: judgedLines(openEnds({ messages: reader }, id, said).slice(0, LINES_MAX), verdictsOn),
     files: files.slice(0, LINES_MAX),
     newest: ends.filter((message) => message !== undefined),
   };

@@ -1,10 +1,20 @@
 import { StoreError } from "../../core/errors.ts";
 import { formatHandle, parseHandle } from "../../core/handle.ts";
+import type { ReadVerdicts } from "../../core/verdicts.ts";
 import { titleAmong } from "../../models/title.ts";
 import type { DatedCluster, Repositories } from "../../store/index.ts";
 import { inOrder, type SubjectInfo } from "./subjects.ts";
 import type { TolerantReader, UnreadableOption } from "./tolerant-reader.ts";
-import { clusterOf, type Decision, notableOf, type OpenEnd, openEnds, type WorkLine, workIn } from "./work-lines.ts";
+import {
+  clusterOf,
+  type Decision,
+  judgedLines,
+  notableOf,
+  type OpenEnd,
+  openEnds,
+  type WorkLine,
+  workIn,
+} from "./work-lines.ts";
 
 export const SUBJECT_LIMIT_DEFAULT = 10;
 
@@ -78,6 +88,7 @@ export function subjectPage(
   const dated = inOrder(members.flatMap((row) => reader(row.sessionId, () => [subjects.dated(row)], [])));
   const open = sessionIds.slice(0, SESSIONS_MAX).flatMap((id) => reader(id, () => endsIn(repositories, id, roots), []));
   const { decided, files } = workIn(notableOf(repositories, newestFirst, MESSAGES_MAX, reader), session.project);
+  const verdictsOn: ReadVerdicts = (ids) => repositories.remembered.verdictsOn(ids);
   return {
     subject: formatHandle("subject", root!, position),
     project: session.project,
@@ -89,8 +100,8 @@ export function subjectPage(
     firstAtMs: dated[0]?.firstAtMs ?? newestFirst.at(-1)!.atMsLast,
     lastAtMs: newestFirst[0]!.atMsLast,
     timeline: limit === 0 ? [] : dated.slice(-limit).map(workedOn),
-    decided: decided.slice(0, limit),
-    open: open.slice(0, limit),
+    decided: judgedLines(decided.slice(0, limit), verdictsOn),
+    open: judgedLines(open.slice(0, limit), verdictsOn),
     files: files.slice(0, limit),
   };
 }

@@ -1,5 +1,6 @@
 import { StoreError } from "../../core/errors.ts";
 import type { Role } from "../../core/message.ts";
+import { withVerdict } from "../../core/verdicts.ts";
 import type { Store } from "../store.ts";
 import type { CommandWay, FileSession, Fix, Friction, WorkOptions } from "./past-work.ts";
 import { projectNamer } from "./project-meant.ts";
@@ -48,7 +49,11 @@ export function workItems(store: Store, asked: WorkQuestion, options: WorkOption
       store,
       sessions.map(({ sessionId }) => sessionId),
     );
-    return sessions.map((session) => fileItem(session, names.get(session.sessionId) ?? ""));
+    return sessions.map((session) => {
+      const changed = store.work.changedSince(session.sessionId);
+      const isChanged = changed.some((one) => one === session.path || one.endsWith(`/${session.path}`));
+      return fileItem(session, names.get(session.sessionId) ?? "", isChanged);
+    });
   }
   if (error !== undefined) return store.work.fixes(error, options).map(fixItem);
   if (command !== undefined) {
@@ -62,12 +67,14 @@ export function workItems(store: Store, asked: WorkQuestion, options: WorkOption
 function fileItem(
   { sessionId, path, lastAtMs, changes, decided, readCount, changeCount }: FileSession,
   title: string,
+  isChanged: boolean,
 ): WorkItem {
   const lines = [
-    ...decided.map(({ by, text, messageId }) => ({ kind: "decided", by, text, messageId })),
-    ...changes.map(({ by, text, messageId }) => ({ kind: "changed", by, text, messageId })),
+    ...decided.map((line) => ({ kind: "decided", by: line.by, text: withVerdict(line), messageId: line.messageId })),
+    ...changes.map((line) => ({ kind: "changed", by: line.by, text: withVerdict(line), messageId: line.messageId })),
   ];
-  const about = `${title} · ${path}${changeCount === 0 ? ` (only read, ${readCount} ×)` : ""}`;
+  const only = changeCount === 0 ? ` (only read, ${readCount} ×)` : "";
+  const about = `${title} · ${path}${only}${isChanged ? " · changed since" : ""}`;
   return { about, by: "coppice", sessionId, atMs: lastAtMs, lines: lines.slice(0, LINES_MAX) };
 }
 

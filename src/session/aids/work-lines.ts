@@ -2,6 +2,7 @@ import { openErrors, rankedFiles } from "../../context/story/noted-lines.ts";
 import type { ActionKind } from "../../core/action.ts";
 import type { Role } from "../../core/message.ts";
 import { isPath } from "../../core/project.ts";
+import { judged, type ReadVerdicts, type Verdict } from "../../core/verdicts.ts";
 import { decisionsIn } from "../../models/decisions.ts";
 import { NoteReader, namedFilesOf } from "../../models/notes.ts";
 import { isSameMatter } from "../../models/same-matter.ts";
@@ -21,6 +22,8 @@ export interface WorkLine {
   atMs: number;
   /** Who said it. It is `tool` for what a tool printed. */
   by: Role;
+  /** What a person said of the message later. */
+  verdict?: Verdict;
 }
 
 export interface Decision extends WorkLine {
@@ -34,6 +37,11 @@ export interface Decision extends WorkLine {
  */
 export interface OpenEnd extends WorkLine {
   kind: "error" | "question" | "task";
+}
+
+/** Returns the same lines with the verdicts on their messages. */
+export function judgedLines<L extends WorkLine>(lines: readonly L[], read: ReadVerdicts): L[] {
+  return judged(lines, ({ messageId }) => messageId, read);
 }
 
 /** Reads the newest messages of a session. */

@@ -6,6 +6,7 @@ import { textValue } from "../../core/options.ts";
 import { type FieldsOf, identifier, parseOptions, whole } from "../../core/schema.ts";
 import { actionsOfStep, isChange, replacedBy } from "../../models/actions.ts";
 import { isSession, projectNow, type Repositories } from "../../store/index.ts";
+import { changedSince } from "./changed-since.ts";
 import {
   type CommandWay,
   changesOf,
@@ -66,6 +67,11 @@ export class StoreWork implements Work {
     });
   }
 
+  changedSince(sessionId: string): string[] {
+    const { database, sessions } = this.#repositories;
+    return database.read(() => changedSince(this.#repositories, sessions.existing(textValue("session id", sessionId))));
+  }
+
   fixes(error: string, options: WorkOptions = {}): Fix[] {
     return this.#read("work.fixes", options, (reader, { project, limit }) =>
       fixesOf(reader, textValue("the error", error), {
@@ -119,7 +125,7 @@ function hasWorked({ kind, outcome }: PlacedAction): boolean {
 }
 
 /** Reads the table of actions, and the messages that it lacks. */
-function workReader({ actions, sessions, messages }: Repositories): WorkReader {
+function workReader({ actions, sessions, messages, remembered }: Repositories): WorkReader {
   const unnoted = actions.unnoted(UNNOTED_MAX, actionsOfStep).flatMap((action): PlacedAction[] => {
     const session = sessions.known(action.sessionId);
     return isSession(session) ? [{ ...action, project: session.project }] : [];
@@ -146,6 +152,7 @@ function workReader({ actions, sessions, messages }: Repositories): WorkReader {
       ...actions.workedAfter(sessionId, seq, limit).filter(isNoted),
       ...unnoted.filter((action) => action.sessionId === sessionId && action.seq > seq && hasWorked(action)),
     ],
+    verdictsOn: (ids) => remembered.verdictsOn(ids),
     parts: (messageId) => messages.byIds([messageId])[0]?.parts ?? [],
     turn: (sessionId, seq) => messages.byIds(actions.turnIds({ sessionId, seq })),
   };

@@ -69,6 +69,10 @@ export class ActionRepository extends Repository {
   readonly #after = this.statement<{ sessionId: string; seq: number; limit: number }, PlacedAction>`
     SELECT ${PLACED}, ${PLACE}, ${OF} FROM messages m JOIN actions a ON a.message_id = m.id JOIN sessions s ON s.id = m.session_id
     WHERE m.session_id = @sessionId AND m.seq > @seq AND ${HAS_WORKED} ORDER BY m.seq, a.ordinal LIMIT @limit`.all;
+  readonly #onFiles = this.statement<{ sessionId: string; seq: number }, RowOf<typeof ACTION>>`
+    SELECT ${PLACED} FROM messages m JOIN actions a ON a.message_id = m.id
+    WHERE m.session_id = @sessionId AND m.seq > @seq AND a.kind IN ('read', 'edit', 'write') AND a.outcome <> 'failed'
+    ORDER BY m.seq DESC, a.ordinal DESC`.all;
   readonly #named = this.statement<NamedValues, PlacedAction>`
     SELECT ${PLACED}, ${PLACE}, ${OF} ${FROM} WHERE a.name = @name AND ${OF_TARGET} AND ${IN_PROJECT} ORDER BY m.created_at_ms DESC, a.message_id DESC LIMIT @limit`
     .all;
@@ -205,6 +209,11 @@ export class ActionRepository extends Repository {
       found.set(action.shownId, [...(found.get(action.shownId) ?? []), action]);
     }
     return found;
+  }
+
+  /** Returns what a session read and changed in its messages after a seq, newest first. What failed is left out. */
+  onFiles(sessionId: string, seq: number): RowOf<typeof ACTION>[] {
+    return this.#onFiles({ sessionId, seq });
   }
 
   /** Returns actions with this file, program or tool, newest first. */

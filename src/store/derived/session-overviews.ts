@@ -5,6 +5,7 @@ import type { ItemRepository } from "../facts/items.ts";
 import { openingOf } from "../facts/opening.ts";
 import { IS_SESSION, PathReader, type PathRepository, type Piece } from "../facts/paths.ts";
 import { LAST_CHARACTER, SESSION, type SessionRow, timeOf } from "../facts/sessions.ts";
+import { isOfRemembered } from "../facts/verdict-scope.ts";
 import type { StoreDatabase } from "../file/open.ts";
 import { MESSAGE } from "../sql/message-columns.ts";
 import type { RowOf } from "../sql/statement.ts";
@@ -59,7 +60,7 @@ export interface SessionsOptions {
   sinceMs?: number;
   /** Only sessions with this tag. */
   tag?: string;
-  /** False leaves out sessions with the tag `hidden`. */
+  /** False leaves out sessions with the tag `hidden`, and those of what people asked to remember. */
   hidden?: boolean;
   /** The most sessions to list. */
   limit?: number;
@@ -114,7 +115,8 @@ const PAGE = `page AS MATERIALIZED (
     AND (@sinceMs IS NULL OR updated_at_ms >= @sinceMs)
     AND (@untilMs IS NULL OR coalesce(${timeOf("ASC")}, s.created_at_ms) <= @untilMs) AND s.${IS_SESSION}
     AND (@tag IS NULL OR EXISTS (SELECT 1 FROM items WHERE namespace = @tag AND key = s.id))
-    AND (@notTag IS NULL OR NOT EXISTS (SELECT 1 FROM items WHERE namespace = @notTag AND key = s.id))
+    AND (@notTag IS NULL
+      OR NOT ${isOfRemembered("s.id")} AND NOT EXISTS (SELECT 1 FROM items WHERE namespace = @notTag AND key = s.id))
   ORDER BY updated_at_ms DESC, s.id LIMIT @limit OFFSET @offset)`;
 
 const ALL_SEQS = "9e15";

@@ -74,6 +74,14 @@ const TYPED: Record<string, (session: string, file: string, folder: string) => s
   ],
   show: (session) => [[session], [session, "--tree"], [`none${HOSTILE}`], [session.slice(0, 2)]],
   recall: (session) => [["hostile"], ["deploy", "--session", session, "--explain"]],
+  remember: () => [
+    [`a rule ${HOSTILE}`],
+    [`a reason ${HOSTILE}`, "--rejects", "1"],
+    ["x", "--by", HOSTILE],
+    ["x", "--replaces", HOSTILE],
+    [],
+    ["--project", `p${HOSTILE}`],
+  ],
   ask: () => [
     ["deploy", "--dry-run"],
     ["deploy", "--with", HOSTILE],

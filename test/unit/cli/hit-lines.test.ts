@@ -22,7 +22,15 @@ const HIT: RecallHit = {
 };
 
 function session(hits: Partial<RecallHit>[], asked: string | null = null): AnswerSession {
-  const about = { sessionId: "s", title: "The lock", project: "web", agent: "codex", author: null, atMs: 0 };
+  const about = {
+    sessionId: "s",
+    title: "The lock",
+    project: "web",
+    agent: "codex",
+    author: null,
+    atMs: 0,
+    changedFileCount: 0,
+  };
   return { ...about, hits: hits.map((hit) => ({ hit: { ...HIT, ...hit }, asked, question: null })) };
 }
 
@@ -62,4 +70,13 @@ test("a replaced hit, a superseded one and the parts of a score are told", () =>
   expect(lines[2]).toBe(
     "  score 1.250 = 0.500 words + 0.250 neighborhood + 0.400 session + 0.200 speaker + 0.000 time - 0.100 vector",
   );
+});
+
+test("an answer that may be out of date says how many files have changed since", () => {
+  const [one, four] = [1, 4].map((changedFileCount) => [
+    ...answerLines([{ ...session([{}]), changedFileCount }], plainTerminal()),
+  ]);
+  expect(one![1]).toBe("  1 file that this session touched has changed since");
+  expect(four![1]).toBe("  4 files that this session touched have changed since");
+  expect([...answerLines([session([{}])], plainTerminal())].join()).not.toContain("since");
 });

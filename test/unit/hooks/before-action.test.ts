@@ -46,6 +46,14 @@ test("before a file is changed, the newest decision of another session about it 
     expect(saidBefore(path, name, args, from), JSON.stringify([name, args, from])).toBe(undefined);
 });
 
+test("before a file is changed, a decision that a person has rejected is quoted with the reason", async () => {
+  const path = await tendedStoreOf(EDITED);
+  const store = openedStore(path);
+  store.remember("The clock is a global now.", { rejects: store.resume("before").messages({ last: 1 })[0]!.id });
+  const said = saidBefore(path, "Edit", { file_path: FILE });
+  expect(said?.text).toContain(`${DECIDED} [rejected: The clock is a global now.`);
+});
+
 test("before a command runs that was called in a wrong way and never worked, the error and what worked are said", async () => {
   const path = await tendedStoreOf([
     ...fails("mise test --fast", "error: unknown option '--fast'"),

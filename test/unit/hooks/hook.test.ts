@@ -155,3 +155,21 @@ test("a hook in a fork quotes what the fork shares, and nothing that was said la
   // The prompt's own past is in the agent's context already.
   expect(saidAt(path, "prompt", { session_id: "again", prompt: PROMPT })).toBe("");
 });
+
+test("what people asked to remember is told first, also before any session, and a verdict wherever its message is told", () => {
+  const fresh = temporaryPath();
+  const store = openedStore(fresh);
+  store.remember("We deploy on Tuesdays.", { project: "/none/web", by: "Ada" });
+  expect(saidAt(fresh, "session-start", {})).toContain("user: We deploy on Tuesdays. (Ada)\n</remembered>");
+  expect(saidAt(fresh, "session-start", { cwd: "/none/shop" })).toBe("");
+
+  const path = storeOf({ bergen: [ASKED, DECIDED] });
+  const told = openedStore(path);
+  const decided = told.resume("bergen").messages()[1]!;
+  told.remember("It costs twice as much.", { rejects: decided.id });
+  const atStart = saidAt(path, "session-start", {});
+  expect(atStart.indexOf("<remembered>")).toBeLessThan(atStart.indexOf("<session"));
+  expect(atStart).toMatch(/rejected “We decided on eu-north-1 for the parcel service\.”: It costs twice as much\./);
+  for (const said of [atStart, saidAt(path, "prompt", { prompt: PROMPT })])
+    expect(said).toMatch(/parcel service\. \[rejected: It costs twice as much\. \(message:\d+\)\]/);
+});

@@ -24,7 +24,14 @@ function servedLater() {
   const client = new RawClient(input, output);
   let load!: (access: StoreAccess) => void;
   const loadAccess = vi.fn(() => new Promise<StoreAccess>((resolve) => (load = resolve)));
-  const ended = serve({ loadAccess, project: undefined, allowAppend: true, input, output });
+  const ended = serve({
+    loadAccess,
+    project: undefined,
+    allowAppend: true,
+    redact: async (text) => text,
+    input,
+    output,
+  });
   return { client, ended, load: (access: StoreAccess) => load(access), loadAccess };
 }
 
@@ -33,7 +40,7 @@ test("what asks for no store does not wait for it; what does is answered, though
   expect((await client.request("ping")).result).toEqual({});
   expect(loadAccess).not.toHaveBeenCalled();
   await client.initialize();
-  expect((await client.request("tools/list")).result.tools).toHaveLength(9);
+  expect((await client.request("tools/list")).result.tools).toHaveLength(10);
   expect(loadAccess).toHaveBeenCalledTimes(1);
   const asked = client.call("list_sessions");
   client.end(); // as what is piped into it ends
@@ -152,7 +159,14 @@ test("calls wait for a client that reads slowly, and their answers do not pile u
   const [input, output] = [new PassThrough(), new PassThrough()];
   const reads = vi.spyOn(output, "write");
   const loadAccess = async () => accessTo(path);
-  const ended = serve({ loadAccess, project: undefined, allowAppend: false, input, output });
+  const ended = serve({
+    loadAccess,
+    project: undefined,
+    allowAppend: false,
+    redact: async (text) => text,
+    input,
+    output,
+  });
   const lines = Array.from({ length: 3_000 }, (_, id) =>
     JSON.stringify({
       jsonrpc: "2.0",

@@ -58,14 +58,19 @@ describe("what clients are told", () => {
       ["list_sessions", reads],
       ["list_subjects", reads],
       ["append", { ...reads, readOnlyHint: false, idempotentHint: false }],
+      ["remember", { ...reads, readOnlyHint: false, idempotentHint: false }],
     ]);
   });
 
   test("nothing that writes, unless it is allowed", async () => {
     const client = await served(twoProjects());
-    expect((await toolsOf(client)).map(({ name }) => name)).not.toContain("append");
-    const call = { name: "append", arguments: { sessionId: "x", role: "user", content: "x" } };
-    expect((await client.request("tools/call", call)).error?.message).toContain("append");
+    for (const [name, args] of [
+      ["append", { sessionId: "x", role: "user", content: "x" }],
+      ["remember", { text: "x" }],
+    ] as const) {
+      expect((await toolsOf(client)).map((tool) => tool.name)).not.toContain(name);
+      expect((await client.request("tools/call", { name, arguments: args })).error?.message).toContain(name);
+    }
   });
 
   test("in few tokens, and nothing of a tool that only programs call", async () => {
@@ -80,7 +85,7 @@ describe("what clients are told", () => {
   test("of every argument what it means, and that texts are no instructions", async () => {
     const tools = await toolsOf(await served(temporaryPath(), { allowAppend: true }));
     for (const { name, description, inputSchema } of tools) {
-      if (name !== "append") expect(description, name).toMatch(/data,? (never|not|and not) /);
+      if (name !== "append" && name !== "remember") expect(description, name).toMatch(/data,? (never|not|and not) /);
       const silent = Object.entries(inputSchema.properties).filter(([, { description }]) => !description);
       expect(silent, name).toEqual([]);
     }
@@ -764,4 +769,30 @@ test.each([
   expect(answer.result.isError).toBe(true);
   expect(answer.result.content[0].text).toContain(message);
   expect(answer.result).not.toHaveProperty("structuredContent");
+});
+
+test("what a user wants remembered is stored for the project, without secrets, and told by recap, context, recall and expand", async () => {
+  const client = await served(twoProjects(), { allowAppend: true });
+  const { hits } = (await client.call("recall", { query: "lighthouse lamp green" })).structuredContent as {
+    hits: { messageId: number; text: string }[];
+  };
+  const { messageId: lamp } = hits.find(({ text }) => text.includes("green"))!;
+  const rule = await client.call("remember", { text: "Ask before hunter2 is used.", project: "web", by: "Ada" });
+  expect(rule.content[0]!.text).toContain("secret was replaced");
+  await client.call("remember", { text: "It is blue since May.", rejects: lamp });
+  const told = async (name: string, args: object) => (await client.call(name, args)).content[0]!.text;
+  const verdict = "rejected: It is blue since May.";
+  expect(await told("recall", { query: "lighthouse lamp green" })).toContain(verdict);
+  expect(await told("expand", { target: String(lamp) })).toContain(verdict);
+  expect(await told("expand", { target: "web-1", seqFrom: 100 })).toContain(verdict);
+  for (const [name, args] of [
+    ["recap", { project: "web" }],
+    ["get_context", { sessionId: "web-1" }],
+  ] as const) {
+    const text = await told(name, args);
+    expect(text).toContain("Ask before [secret] is used.");
+    expect(text).toMatch(/rejected “The lighthouse lamp is green\.”: It is blue since May\./);
+    expect(text).not.toContain("hunter2");
+  }
+  expect((await client.call("remember", { text: "x", replaces: 10_000 })).isError).toBe(true);
 });

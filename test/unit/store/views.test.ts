@@ -154,3 +154,27 @@ test("replaced_messages has what was taken back, with what stands there now", ()
     { message_id: before[1]!.id, session_id: "s", seq: before[1]!.seq, replaced_by: null },
   ]);
 });
+
+test("uncovered has the messages of the forest that no summary covers, and whole sessions that were forgotten can be counted", async () => {
+  const store = temporaryStore({ summarizer: scriptedSummarizer("good") });
+  const settings = { hotSize: 2, overlap: 0, evictBatch: 2, resolveTokensMin: 1 };
+  const [told, untold] = [store.session("told", settings), store.session("untold", settings)];
+  for (const session of [told, untold]) session.append(talk(20));
+  const inForest = "SELECT session_id, count(*) AS n FROM message_zones WHERE is_cold GROUP BY session_id ORDER BY 1";
+  const uncovered = "SELECT session_id, count(*) AS n FROM uncovered GROUP BY session_id ORDER BY 1";
+  expect(store.query(uncovered)).toEqual(store.query(inForest));
+  expect(store.query(uncovered)).toHaveLength(2);
+  await told.resolveDirty();
+  for (const session of [told, untold]) {
+    const count = session.roots().reduce((sum, { uncoveredCount }) => sum + uncoveredCount, 0);
+    const sql = "SELECT count(*) AS n FROM uncovered WHERE session_id = ?";
+    expect(store.query(sql, [session.id]), session.id).toEqual([{ n: count }]);
+  }
+  expect(store.query(uncovered).map(({ session_id }) => session_id)).toContain("untold");
+  const forgotten = "SELECT count(*) AS n FROM tombstones WHERE digest = session_digest";
+  expect(store.query(forgotten)).toEqual([{ n: 0 }]);
+  store.forget("untold", { messageIds: [untold.messages()[0]!.id] });
+  expect(store.query(forgotten)).toEqual([{ n: 0 }]);
+  store.forget(["untold", "told"]);
+  expect(store.query(forgotten)).toEqual([{ n: 2 }]);
+});

@@ -43,7 +43,7 @@ export function Message({
   isShared?: boolean;
   tools?: ComponentChildren;
 }) {
-  const { role, name, seq, pinned } = message;
+  const { role, name, seq, pinned, verdict } = message;
   const parts = useFew(message.parts, PARTS, "part");
   return (
     <article
@@ -63,6 +63,11 @@ export function Message({
           </a>
         </span>
       </header>
+      {verdict !== null && (
+        <p class="verdict small" dir="auto">
+          {visible(verdict)}
+        </p>
+      )}
       {parts.shown.map((part) => (
         <Part key={part.path} part={part} messageId={message.id} speaker={role} />
       ))}

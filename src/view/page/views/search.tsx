@@ -177,7 +177,7 @@ export function SearchView() {
 }
 
 function SessionHits({ session, best }: { session: SearchSession; best: number }) {
-  const { sessionId, title, project, agent, author, atMs, hits } = session;
+  const { sessionId, title, project, agent, author, atMs, changedFileCount, hits } = session;
   return (
     <li class="session-hits">
       <p class="hit-head">
@@ -189,6 +189,7 @@ function SessionHits({ session, best }: { session: SearchSession; best: number }
           {agent !== null && <span>{visible(agent)}</span>}
           {author !== null && <span>by {visible(author)}</span>}
           <span>{shortDay(atMs)}</span>
+          {changedFileCount > 0 && <span>{count(changedFileCount, "file")} changed since</span>}
         </span>
       </p>
       {hits.map((hit) => (
@@ -199,7 +200,7 @@ function SessionHits({ session, best }: { session: SearchSession; best: number }
 }
 
 function Hit({ hit, session, best }: { hit: SearchHit; session: string; best: number }) {
-  const { seq, role, name, createdAtMs, asked, spans, supersededBy, copyCount, parts, score } = hit;
+  const { seq, role, name, createdAtMs, asked, spans, supersededBy, copyCount, parts, score, verdict } = hit;
   return (
     <div class="hit">
       <a class="row" data-row href={href({ view: "session", session, seq, q: params.value.q })}>
@@ -216,9 +217,16 @@ function Hit({ hit, session, best }: { hit: SearchHit; session: string; best: nu
         </span>
         <span class="muted small">
           message {seq} · {dateTime(createdAtMs)}
-          {supersededBy !== undefined && " · A newer message above says something else of the same."}
+          {supersededBy !== undefined &&
+            verdict === null &&
+            " · A newer message above says something else of the same."}
           {copyCount > 0 && ` · ${count(copyCount, "message that says", "messages that say")} nearly the same`}
         </span>
+        {verdict !== null && (
+          <span class="verdict small" dir="auto">
+            {visible(verdict)}
+          </span>
+        )}
       </a>
       {parts && <Parts parts={parts} score={score} best={best} />}
     </div>

@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { withVerdict } from "../../../core/verdicts.ts";
 import type { SubjectPage } from "../../../session/aids/subject-page.ts";
 import { useGet } from "../client.ts";
 import { compact, count, dateTime, number, shortDay, tokens, visible } from "../format.ts";
@@ -161,7 +162,7 @@ function Lines({
             <li key={`${line.messageId} ${line.text}`}>
               <a class="line" data-row href={href({ view: "session", session: line.sessionId, seq: line.seq })}>
                 <span dir="auto">
-                  {isCode ? <code>{visible(line.text)}</code> : visible(line.text.replaceAll("**", ""))}
+                  {isCode ? <code>{visible(line.text)}</code> : visible(withVerdict(line).replaceAll("**", ""))}
                 </span>
                 <span class="muted small">{dateTime(line.atMs)}</span>
               </a>
