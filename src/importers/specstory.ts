@@ -138,7 +138,7 @@ class SpecStoryTranslator extends Translator<TextLine> {
   protected override session(name: string): SessionFacts {
     const { externalId, title, ...about } = this.#facts;
     if (name === "") return this.#facts;
-    return { ...about, externalId: `${externalId}/${name}`, parentExternalId: externalId };
+    return { ...about, externalId: `${externalId}/${name}`, parentExternalId: externalId, isSubagent: true };
   }
 
   protected override isReady({ session }: Branch, isFull: boolean): boolean {

@@ -41,6 +41,10 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
     isArray: true,
     keys: "messageId sessionId seq role createdAtMs text score confidence snippet marks root neighbors copies",
   },
+  remember: {
+    args: ["The beacon is red."],
+    keys: "messageId sessionId seq text atMs project by agent about",
+  },
   ask: { args: ["lamp", "--dry-run"], keys: "note tokens system prompt" },
   expand: { args: ["message:1"], keys: "root level members memberCount near offset place" },
   resume: {
@@ -49,7 +53,10 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
   },
   forest: { args: ["cli"], keys: "session themes hot pinnedCount" },
   subjects: { args: [], isArray: true, keys: "" },
-  recap: { args: ["--since", "2000-01-01"], keys: "sinceMs untilMs sessionCount messageCount topics topicCount" },
+  recap: {
+    args: ["--since", "2000-01-01"],
+    keys: "sinceMs untilMs sessionCount messageCount topics topicCount remembered",
+  },
   file: { args: ["lamp.ts"], keys: "path sessions" },
   fix: { args: ["lamp: command not found"], keys: "fixes" },
   how: { args: ["npm", "test"], keys: "command ways" },

@@ -28,7 +28,7 @@ describe("help", () => {
     expect([exitCode, stderr]).toEqual([0, ""]);
     const names = [...stdout.matchAll(/^ {2}([a-z]+) (?:\[options\] )?(?:<|\[| {2})/gm)].map(([, name]) => name);
     expect(names.join(" ")).toBe(
-      "demo setup import watch mcp sessions show recall ask expand resume forest subjects recap file fix how lost view sql export doctor verify backup restore reembed rewind forget projects hub completion help",
+      "demo setup import watch mcp sessions show recall remember ask expand resume forest subjects recap file fix how lost view sql export doctor verify backup restore reembed rewind forget projects hub completion help",
     );
   });
 

@@ -65,8 +65,9 @@ export const rememberCommand: Command<RememberFlags> = {
     if (text !== typed) terminal.note("What looks like a secret was replaced by a placeholder.");
     const store = stores.openToWrite();
     const project = projectFor(store, options);
+    const author = by ?? userName();
     const stored = store.remember(text, {
-      by: by ?? userInfo().username,
+      ...(author !== undefined && { by: author }),
       ...(project !== undefined && { project }),
       ...(replaces !== undefined && { replaces }),
       ...(rejects !== undefined && { rejects }),
@@ -74,6 +75,15 @@ export const rememberCommand: Command<RememberFlags> = {
     return { value: stored, lines: storedLines(stored, store, terminal) };
   },
 };
+
+/** In some containers, the user has no name. */
+function userName(): string | undefined {
+  try {
+    return userInfo().username;
+  } catch {
+    return undefined;
+  }
+}
 
 /** A verdict belongs to the project of its message, wherever it is said. */
 function projectFor(store: Store, { project, replaces, rejects }: RememberFlags): string | undefined {

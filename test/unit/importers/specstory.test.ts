@@ -53,7 +53,12 @@ test("a file is a session of its project, left out if its transcript was importe
   };
   expect(sessionsIn(await collect(specstory.read(file)))).toEqual([
     { ...about, externalId: id },
-    { ...about, externalId: `${id}/sidechain`, parentExternalId: id },
+    {
+      ...about,
+      externalId: `${id}/sidechain`,
+      parentExternalId: id,
+      metadata: { ...about.metadata, isSubagent: true },
+    },
   ]);
   expect(isTranscriptName("2026-03-05_09-00-00Z-horn.md")).toBe(true);
 });
