@@ -49,7 +49,8 @@ export function AgentAnswer({ q, project }: { q: string; project: string | undef
           </button>{" "}
           <span class="muted small" role="status">
             {count(data.messageCount, "message")} of {count(data.sessionCount, "session")}, about{" "}
-            {compact(data.tokenCount)} tokens, {isWaiting ? "are with" : answer ? "went to" : "would go to"} {agent} and its model.
+            {compact(data.tokenCount)} tokens, {isWaiting ? "are with" : answer ? "went to" : "would go to"} {agent} and
+            its model.
           </span>
         </p>
       )}
