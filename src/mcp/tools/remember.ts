@@ -30,6 +30,11 @@ export const remember: Tool<Input, z.infer<typeof OUTPUT>> = {
     const { text, project: _, ...given } = input;
     const said = await call.redact(text);
     return call.live.write((store) => {
+      const target = given.replaces ?? given.rejects;
+      // A message of another project is not found, so that nobody learns that it exists.
+      if (call.project !== undefined && target !== undefined) {
+        store.expand(target, { level: "step", project: call.project });
+      }
       const project = projectFor(store, input, call);
       const agent = call.client === undefined ? {} : { agent: call.client };
       const stored = store.remember(said, { ...given, ...agent, ...(project !== undefined && { project }) });

@@ -771,6 +771,27 @@ test.each([
   expect(answer.result).not.toHaveProperty("structuredContent");
 });
 
+test("an agent that may see one project neither marks a message of another nor learns that it exists", async () => {
+  const path = twoProjects();
+  const store = openedStore(path);
+  const idsOf = (of: string) =>
+    store.query("SELECT m.id FROM messages m JOIN sessions s ON s.id = m.session_id WHERE s.project = ?", [of]);
+  const other = store.projects().find(({ project }) => project !== "web")!.project;
+  const [own, foreign] = [idsOf("web")[0]!.id, idsOf(other)[0]!.id];
+  store.close();
+  const client = await served(path, { project: "web", allowAppend: true });
+  for (const verdict of ["replaces", "rejects"]) {
+    for (const messageId of [foreign, 999_999]) {
+      const refused = await client.call("remember", { text: "No.", [verdict]: messageId });
+      expect(refused).toMatchObject({
+        isError: true,
+        content: [{ text: expect.stringContaining("MESSAGE_NOT_FOUND: No message with id") }],
+      });
+    }
+  }
+  expect((await client.call("remember", { text: "No.", rejects: own })).isError).not.toBe(true);
+});
+
 test("what a user wants remembered is stored for the project, without secrets, and told by recap, context, recall and expand", async () => {
   const client = await served(twoProjects(), { allowAppend: true });
   const { hits } = (await client.call("recall", { query: "lighthouse lamp green" })).structuredContent as {
