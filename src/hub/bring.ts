@@ -91,18 +91,27 @@ export class Bringer {
     return rows[0];
   }
 
-  /** Brings a session up to date that began here or is taken. @returns how it then is to what the hub has. */
+  /**
+   * Brings a session up to date that began here or is taken.
+   *
+   * @param isRefused  Tells of a session that is ahead of the hub whether nothing else of it is brought.
+   * @returns how it then is to what the hub has.
+   */
   async bringUp(
     id: string,
     row: SessionRow,
     onMessages: (count: number) => void,
+    isRefused = false,
   ): Promise<"same" | "ahead" | "diverged"> {
     const found = await this.#bringMessages(id, row, onMessages);
-    if (found !== "diverged") await this.bringHead(id, row);
+    if (found === "same" || (found === "ahead" && !isRefused)) await this.bringHead(id, row);
     return found;
   }
 
-  /** Brings the title, the settings and the items of a session of this store, if another has changed them. */
+  /**
+   * Brings the title, the settings and the items of a session of this store, if another has changed them. What the holder has changed
+   * is newer than what the hub has of it.
+   */
   async bringHead(id: string, row: SessionRow): Promise<void> {
     const { head: noted } = this.#link.notes(id);
     const { bytes } = await this.#headOf(row);
@@ -113,7 +122,8 @@ export class Bringer {
       // Another process may have pushed it.
       if (this.#link.isCopy(id) || this.#link.notes(id).head !== noted) return;
       const isChanged = headIn(this.#repositories, id).digest !== known;
-      this.#link.store.copies.merge(id, headOf(bytes), row.name, isChanged);
+      const isNewer = isChanged && row.holder === this.#link.storeId;
+      if (!isNewer) this.#link.store.copies.merge(id, headOf(bytes), row.name, isChanged);
       noteOnHub(this.#repositories, id, { head: headNote(digest, row.project) });
     });
   }

@@ -58,8 +58,9 @@ export class Puller {
     let isHolder = false;
     if (id !== undefined && !this.#link.isCopy(id)) {
       isHolder = row.holder === this.#link.storeId;
-      const found = await this.#bringer.bringUp(id, row, onMessages);
-      if (found === "diverged" || (found === "ahead" && !isHolder && !take)) {
+      const isBehind = !isHolder && !take; // it must not have more than the hub
+      const found = await this.#bringer.bringUp(id, row, onMessages, isBehind);
+      if (found === "diverged" || (found === "ahead" && isBehind)) {
         if (!fork) throw new StoreError("SESSION_DIVERGED", { sessionId: id, what: "messages that the hub lacks" });
         forkId = id;
         becomeOwn(this.#repositories, id);

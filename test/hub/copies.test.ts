@@ -6,6 +6,8 @@ import { importFiles } from "../../src/imports/import-files.ts";
 import { importRows } from "../../src/imports/import-rows.ts";
 import type { Store } from "../../src/index.ts";
 import { answerOf } from "../../src/session/aids/answer.ts";
+import { internalsOf } from "../../src/session/opened-store.ts";
+import { noteOnHub } from "../../src/store/index.ts";
 import { plainTerminal } from "../support/fake-terminal.ts";
 import {
   copiedStore,
@@ -244,6 +246,27 @@ test.each(["sync", "take"])(
     }
   },
 );
+
+test("a title that was given here is kept by a pull that is refused, and by one of a session that only this store pushes", async () => {
+  const { hub, home, away } = await hubWithStores();
+  const session = home.session("one", { project: "web", title: "first" });
+  session.append(talkOf(4));
+  await hub.push(home, WEB);
+  // As if the process had ended before it noted the push.
+  internalsOf(home).repositories.database.write("test", () => {
+    noteOnHub(internalsOf(home).repositories, "one", { head: undefined });
+  });
+  session.update({ title: "by home" });
+  await hub.pull(home, "one");
+  expect(session.info().title).toBe("by home");
+  await hub.push(home, WEB);
+  await hub.pull(away, "one", { take: true });
+  away.resume("one").update({ title: "by away" });
+  await hub.push(away, WEB);
+  session.append(talkOf(1, "more"));
+  await expect(hub.pull(home, "one")).rejects.toMatchObject({ code: "SESSION_DIVERGED" });
+  expect(session.info().title).toBe("by home");
+});
 
 test("what is forgotten is erased from every copy at the next sync", async () => {
   const { hub, home, away } = await hubWithStores();
