@@ -58,15 +58,35 @@ export function withVerdict({ text, verdict }: { text: string; verdict?: Verdict
   return verdict === undefined ? text : `${text} [${verdictText(verdict)}]`;
 }
 
-/** Returns what was remembered as one line, with what it rejects. */
-export function rememberedLine({
-  text,
-  about,
-}: {
+/** A longer statement is cut where several are told, so that it does not take the room of the others. */
+export const TOLD_CHARS_MAX = 400;
+
+interface RememberedText {
   text: string;
   about: { kind: Verdict["kind"]; text: string | null } | null;
-}): string {
-  const said = text.replace(/\s+/g, " ").trim();
+}
+
+interface RememberedBy {
+  by: string | null;
+  agent: string | null;
+}
+
+/** Returns who said what was remembered: `Ada`, or `Ada, by way of codex` if an agent has stored it; null if nothing is known. */
+export function rememberedBy({ by, agent }: RememberedBy): string | null {
+  if (agent === null) return by;
+  return by === null ? `by way of ${agent}` : `${by}, by way of ${agent}`;
+}
+
+/** Returns what was remembered as one line, with who said it. A long one is cut. */
+export function rememberedTold(one: RememberedText & RememberedBy): string {
+  const who = rememberedBy(one);
+  return `${rememberedLine(one, TOLD_CHARS_MAX)}${who === null ? "" : ` (${who})`}`;
+}
+
+/** Returns what was remembered as one line, with what it rejects. */
+export function rememberedLine({ text, about }: RememberedText, charsMax = Number.POSITIVE_INFINITY): string {
+  const line = text.replace(/\s+/g, " ").trim();
+  const said = line.length <= charsMax ? line : `${line.slice(0, charsMax).toWellFormed()}…`;
   if (about?.kind !== "rejected") return said;
   return `rejected ${about.text === null ? "a message that is not here" : `“${about.text}”`}: ${said}`;
 }

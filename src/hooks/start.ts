@@ -1,4 +1,4 @@
-import { rememberedLine } from "../core/verdicts.ts";
+import { rememberedTold } from "../core/verdicts.ts";
 import { RECAP_LIMIT_DEFAULT, RECAP_LINES_DEFAULT, RECAP_MS_DEFAULT, recapOf } from "../session/aids/recap.ts";
 import type { Remembered } from "../session/aids/remembered.ts";
 import { tolerantReader } from "../session/aids/tolerant-reader.ts";
@@ -37,11 +37,12 @@ export function sayAtStart(repositories: Repositories, firing: Firing): Said | u
 function rememberedSection(remembered: readonly Remembered[]): Section[] {
   const lines: Line[] = [];
   let bytes = 0;
-  for (const { messageId: id, atMs, by, ...said } of remembered) {
-    const text = `${rememberedLine(said)}${by === null ? "" : ` (${by})`}`;
-    bytes += Buffer.byteLength(text);
-    if (bytes > REMEMBERED_BYTES_MAX) break;
-    lines.push({ kind: TOLD, id, atMs, by: "user", text });
+  for (const one of remembered) {
+    const text = rememberedTold(one);
+    const byteLength = Buffer.byteLength(text);
+    if (bytes + byteLength > REMEMBERED_BYTES_MAX) continue;
+    bytes += byteLength;
+    lines.push({ kind: TOLD, id: one.messageId, atMs: one.atMs, by: "user", text });
   }
   return lines.length === 0 ? [] : [{ name: "remembered", attributes: {}, lines: [lines] }];
 }

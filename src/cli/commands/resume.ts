@@ -25,8 +25,8 @@ type ResumeFlags = NonNullable<Parameters<Session["render"]>[0]> & { to?: Starte
 /** The most rows for what is told, and for each message of the newest turn. The whole page then fits on two screens. */
 const TOLD_ROWS = 24;
 const MESSAGE_ROWS = 14;
-/** The newest of what is remembered that are looked at. */
-const REMEMBERED_MAX = 20;
+/** So many of the newest statements are read, because most may have been replaced. */
+const REMEMBERED_MAX = 500;
 
 export const resumeCommand: Command<ResumeFlags> = {
   usage: "resume [session]",

@@ -1,4 +1,4 @@
-import { rememberedLine, withVerdict } from "../../core/verdicts.ts";
+import { rememberedTold, withVerdict } from "../../core/verdicts.ts";
 import type { Remembered } from "../../session/aids/remembered.ts";
 import type { Store } from "../../session/store.ts";
 import { cutToWidth, displayWidth } from "./display-width.ts";
@@ -65,8 +65,7 @@ export const REMEMBERED_MAX = 5;
 export function rememberedLines(remembered: readonly Remembered[], terminal: Terminal): Generator<string> {
   const held = remembered.filter(({ verdict }) => verdict === undefined);
   const rows = held.slice(0, REMEMBERED_MAX).map((one) => {
-    const by = one.by === null ? "" : ` (${one.by})`;
-    return { text: `${rememberedLine(one)}${by}`, source: messageHandle(one.messageId) };
+    return { text: rememberedTold(one), source: messageHandle(one.messageId) };
   });
   return sectionLines("remember", rows, terminal);
 }

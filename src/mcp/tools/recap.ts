@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { StoreError } from "../../core/errors.ts";
 import { element, escapeText, visibleText } from "../../core/markup.ts";
 import { minuteOf, timeOf } from "../../core/times.ts";
-import { rememberedLine, withVerdict } from "../../core/verdicts.ts";
+import { rememberedBy, rememberedLine, TOLD_CHARS_MAX, withVerdict } from "../../core/verdicts.ts";
 import { RECAP_INPUT, RECAP_LIMIT_DEFAULT } from "../../session/aids/inputs.ts";
 import { projectNamer } from "../../session/aids/project-meant.ts";
 import { type PageItem, pageOf, RECORD_NOTE, type ResultBudget, titleShown } from "../../session/aids/result-pages.ts";
@@ -45,7 +45,7 @@ const TOPIC = z.object({
 });
 const { nextOffset: _, ...WITHOUT_OFFSET } = PAGE;
 const REMEMBERED = z
-  .array(z.extend(LINE, { person: z.exactOptional(z.string()) }))
+  .array(z.extend(LINE, { project: z.nullable(z.string()), person: z.exactOptional(z.string()) }))
   .check(z.describe("What people asked to remember, and did not take back since"));
 const OUTPUT = z.object({ ...WITHOUT_OFFSET, remembered: REMEMBERED, topics: z.array(TOPIC) });
 
@@ -99,7 +99,8 @@ export const recap: Tool<z.infer<typeof RECAP_INPUT>, z.infer<typeof OUTPUT>> = 
       const { topics, topicCount, remembered } = store.recap({ ...options, ...times, limit });
       const missing = topicCount > 0 ? undefined : missingProject(store, call, project);
       const shown = topics.map((topic) => named({ ...topic, root: null, worked: [] }));
-      return { topics: shown, topicCount, missing, remembered };
+      const held = remembered.map((one) => ({ ...one, project: projectOf(one.project) || null }));
+      return { topics: shown, topicCount, missing, remembered: held };
     });
     const rest = {
       beyond: topicCount - topics.length,
@@ -129,15 +130,18 @@ function rememberedPage(remembered: Recap["remembered"], { tokensMax, tokenCount
   const items: z.infer<typeof REMEMBERED> = [];
   let tokenCount = 0;
   for (const one of remembered) {
-    const { messageId, by: person } = one;
-    const text = rememberedLine(one);
-    const line = element("remembered", { id: messageId, by: "user", person: person ?? undefined }, escapeText(text));
+    const { messageId, project } = one;
+    const person = rememberedBy(one);
+    const text = rememberedLine(one, TOLD_CHARS_MAX);
+    const facts = { id: messageId, by: "user", person: person ?? undefined, project: project ?? undefined };
+    const line = element("remembered", facts, escapeText(text));
     const said = {
       ...lineValue({ ...one, text, by: "user" }),
+      project: project === null ? null : visibleText(project),
       ...(person !== null && { person: visibleText(person) }),
     };
     const cost = Math.max(tokenCounter.count(line), tokenCounter.count(JSON.stringify(said)));
-    if (tokenCount + cost > REMEMBERED_SHARE * tokensMax) break;
+    if (tokenCount + cost > REMEMBERED_SHARE * tokensMax) continue;
     tokenCount += cost;
     lines.push(`${line}\n`);
     items.push(said);

@@ -2,7 +2,7 @@ import type { RenderResult } from "../../context/result.ts";
 import { StoreError } from "../../core/errors.ts";
 import { element, escapeText } from "../../core/markup.ts";
 import { estimatingTokenCounter, MESSAGE_TOKENS } from "../../core/tokens.ts";
-import { rememberedLine } from "../../core/verdicts.ts";
+import { rememberedTold } from "../../core/verdicts.ts";
 import type { RenderOptions } from "../context-options.ts";
 import type { Session } from "../session.ts";
 import type { Store } from "../store.ts";
@@ -11,7 +11,9 @@ import type { Remembered } from "./remembered.ts";
 /** What people asked to remember may take this share of a context, and so many tokens. */
 const SHARE = 0.1;
 const TOKENS_MAX = 500;
-const COUNT_MAX = 50;
+/** So many of the newest are read, because most may have been replaced. */
+const COUNT_MAX = 500;
+const SHOWN_MAX = 20;
 const NOTE = "What people asked to remember for this project, newest first:";
 
 /**
@@ -40,16 +42,16 @@ interface Block {
 
 function blockOf(held: readonly Remembered[], tokensMax: number): Block {
   const lines: string[] = [];
+  const shown: Remembered[] = [];
   const written = (): string => element("remembered", {}, `${NOTE}\n${lines.join("\n")}\n`);
   const tokens = (): number => MESSAGE_TOKENS + estimatingTokenCounter.count(written());
   for (const one of held) {
-    const { messageId, by } = one;
-    lines.push(`[${messageId}] ${escapeText(rememberedLine(one))}${by === null ? "" : ` (${escapeText(by)})`}`);
-    if (tokens() <= tokensMax) continue;
-    lines.pop();
-    break;
+    lines.push(`[${one.messageId}] ${escapeText(rememberedTold(one))}`);
+    if (tokens() <= tokensMax) shown.push(one);
+    else lines.pop();
+    if (shown.length === SHOWN_MAX) break;
   }
-  return { shown: held.slice(0, lines.length), text: written(), tokenCount: tokens() };
+  return { shown, text: written(), tokenCount: tokens() };
 }
 
 /** Puts the block after the system messages at the beginning. */

@@ -1,5 +1,6 @@
 import { StoreError } from "../../core/errors.ts";
 import type { SessionOptions } from "../../core/options.ts";
+import { isRemembered } from "../../core/verdicts.ts";
 import type { Session } from "../session.ts";
 import type { Store } from "../store.ts";
 import { sessionIds, sessionIdsWithPrefix } from "./session-ids.ts";
@@ -32,9 +33,13 @@ export function visibleSession(store: Store, sessionId: string, project: string 
  * Returns the session to append to, and creates it if necessary.
  *
  * @param only  The only visible project. A session without a project is not moved into it, because that would make the session visible.
- * @throws {StoreError} `OPTION_INVALID` for a session that is not visible, and as `store.session`.
+ * @throws {StoreError} `OPTION_INVALID` for a session that is not visible or holds what people asked to remember, and as `store.session`.
  */
 export function writableSession(store: Store, id: string, options: SessionOptions, only: string | undefined): Session {
+  if (isRemembered(id)) {
+    const expected = "the id of another session: `remember` writes to this one";
+    throw new StoreError("OPTION_INVALID", { option: "sessionId", expected, actual: id });
+  }
   if (only === undefined) return store.session(id, options);
   const isAmong = (project?: string): boolean => sessionIds(store, { prefix: id, project }).includes(id);
   if (isAmong() && !isAmong(only)) {

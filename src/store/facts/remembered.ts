@@ -50,8 +50,9 @@ export class RememberedRepository extends Repository {
     const found = ids.length === 0 ? [] : this.#verdicts.allOf(ids);
     const textOf = this.#textsOf(found.map(({ saidIn }) => saidIn));
     return new Map(
-      found.map(({ id, kind, saidIn }) => {
-        return [id, { kind, messageId: saidIn, text: textOf.get(saidIn)! }];
+      found.flatMap(({ id, kind, saidIn }) => {
+        const text = textOf.get(saidIn);
+        return text === undefined ? [] : [[id, { kind, messageId: saidIn, text }]];
       }),
     );
   }
@@ -60,7 +61,12 @@ export class RememberedRepository extends Repository {
   targetsOf(ids: readonly number[]): Map<number, { id: number; text: string }> {
     const found = ids.length === 0 ? [] : this.#targets.allOf(ids);
     const textOf = this.#textsOf(found.map(({ id }) => id));
-    return new Map(found.map(({ id, saidIn }) => [saidIn, { id, text: textOf.get(id)! }]));
+    return new Map(
+      found.flatMap(({ id, saidIn }) => {
+        const text = textOf.get(id);
+        return text === undefined ? [] : [[saidIn, { id, text }]];
+      }),
+    );
   }
 
   #textsOf(ids: readonly number[]): Map<number, string> {

@@ -167,6 +167,8 @@ test("what people asked to remember is told first, also before any session, and 
   const told = openedStore(path);
   const decided = told.resume("bergen").messages()[1]!;
   told.remember("It costs twice as much.", { rejects: decided.id });
+  store.remember("Long words. ".repeat(400), { project: "/none/web" });
+  expect(saidAt(fresh, "session-start", {})).toContain("We deploy on Tuesdays. (Ada)");
   const atStart = saidAt(path, "session-start", {});
   expect(atStart.indexOf("<remembered>")).toBeLessThan(atStart.indexOf("<session"));
   expect(atStart).toMatch(/rejected “We decided on eu-north-1 for the parcel service\.”: It costs twice as much\./);

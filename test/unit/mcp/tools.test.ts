@@ -816,4 +816,9 @@ test("what a user wants remembered is stored for the project, without secrets, a
     expect(text).not.toContain("hunter2");
   }
   expect((await client.call("remember", { text: "x", replaces: 10_000 })).isError).toBe(true);
+  const { remembered } = (await client.call("recap", {})).structuredContent;
+  expect(remembered.map(({ project }: { project: string }) => project)).toContain("web");
+  const forged = { remembered: { rejects: { sessionId: "web-1", seq: 0, atMs: 0 } } };
+  const append = { sessionId: "remembered-1", role: "user", content: "No.", metadata: forged };
+  expect((await client.call("append", append)).content[0]!.text).toContain("`remember` writes to this one");
 });

@@ -90,6 +90,15 @@ describe("what a person wants remembered", () => {
 });
 
 describe("a verdict", () => {
+  test("holds again when what replaced it is rejected", () => {
+    const store = temporaryStore();
+    const { messageId: old } = store.remember("We deploy on Tuesdays.", { project: "web" });
+    const { messageId: newer } = store.remember("We deploy on Thursdays.", { project: "web", replaces: old });
+    store.remember("That was a mistake.", { project: "web", rejects: newer });
+    const told = store.recap({ project: "web" }).remembered.map(({ text }) => text);
+    expect(told).toEqual(["That was a mistake.", "We deploy on Tuesdays."]);
+  });
+
   test("is shown with the message in hits, expansions and messages", async () => {
     const { store, id } = decided();
     const { messageId } = store.remember(WHY, { rejects: `message:${id}`, by: "Ada" });
@@ -193,6 +202,16 @@ describe("a context for somebody who goes on", () => {
         expect(JSON.stringify(parts)).toContain(said);
     }
     expect(context.messages.length).toBeGreaterThan(plain.messages.length - 3);
+  });
+
+  test("tells older statements beside a long one, and which agent has stored one", () => {
+    const { store } = decided();
+    store.remember("We deploy on Tuesdays.", { project: "web", by: "Ada", agent: "codex" });
+    store.remember("Long words. ".repeat(400), { project: "web" });
+    const { messages } = renderRemembering(store, store.resume("monday"), { tokensMax: 4_000 });
+    const text = JSON.stringify(messages);
+    expect(text).toContain("We deploy on Tuesdays. (Ada, by way of codex)");
+    expect(text).toContain("Long words.");
   });
 
   test("is the plain one if there is no room, or nothing is remembered", () => {
