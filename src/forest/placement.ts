@@ -48,7 +48,7 @@ export function choosePlacement(
   weights: StructureWeights = STRUCTURE_WEIGHTS,
 ): { root: number; score: number | null } | undefined {
   const before = open.find((cluster) => isAdjacent(step, cluster));
-  if (before !== undefined && isSilent(before)) return { root: before.root, score: null };
+  if (before !== undefined && isSilent(before) && !isFull(before)) return { root: before.root, score: null };
   if (!isWork(step, open)) {
     const roomy = open.filter((cluster) => !isFull(cluster));
     return nearest(step, roomy, similarityMin, weights);

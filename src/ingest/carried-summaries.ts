@@ -30,7 +30,9 @@ export class CarriedSummaries {
   ofSession(sessionId: string, { log }: RegrownSession): CarriedSummary[] {
     const { summaries, unions } = this.#repositories;
     const standing = summaries.covering({ sessionId }).filter((row) => row.sessionId === sessionId);
-    const fresh = standing.filter(({ id }) => !this.#matches.has(id));
+    const fresh = standing
+      .filter(({ id }) => !this.#matches.has(id))
+      .sort((left, right) => left.logPosition - right.logPosition);
     const { rootOf, heldBy } = fresh.length > 0 ? clustersIn(log) : clustersIn([]);
     for (const { id, rootId, logPosition } of fresh) {
       const key = `${rootId} ${sessionId}`;

@@ -84,7 +84,7 @@ function titleBy(
   if (wanted !== "") return withOutcome(withoutCut(wanted), outcomes);
   const own = messages.map(({ role, text }) => ({
     role,
-    text: role === "user" || role === "system" ? ownWords(text) : text,
+    text: role === "user" || role === "system" ? ownWords(text.slice(0, TITLE_TEXT_CHARS)) : text,
   }));
   const title =
     listThatFits(mostNamedFiles(own.filter(({ role }) => role !== "tool"))) ||
