@@ -13,7 +13,7 @@ const MARKED = /(`+)(?!`)(.+?)(?<!`)\1(?!`)|(\*\*|__)(?=\S)(.+?)(?<=\S)\3|!?\[([
 
 /** Returns a line of Markdown as its stretches. @param marks  Where the words of a query are in the line, in order. */
 export function spansOf(line: string, marks: readonly Range[] = []): Span[] {
-  return spansIn(line, [0, line.length], "plain", marks);
+  return spansIn(line, withoutLoneMark(line), "plain", marks);
 }
 
 /** Returns a line of Markdown without its marks. */
@@ -21,6 +21,14 @@ export function withoutMarkdown(line: string): string {
   return spansOf(line)
     .map(({ text }) => text)
     .join("");
+}
+
+/** A snippet may begin or end within strong text, and then has only one of its marks. A pattern such as `src/**` is none. */
+function withoutLoneMark(line: string): Range {
+  const isPaired = line.split("**").length % 2 === 1;
+  if (!isPaired && /[\p{L}\p{N}.,:;!?)"”'’]\*\*$/u.test(line)) return [0, line.length - 2];
+  if (!isPaired && /^\*\*[\p{L}\p{N}("“'‘]/u.test(line)) return [2, line.length];
+  return [0, line.length];
 }
 
 function spansIn(line: string, [start, end]: Range, style: Span["style"], marks: readonly Range[]): Span[] {

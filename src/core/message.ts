@@ -185,7 +185,7 @@ export interface Message {
   pinned: boolean;
   externalId?: string;
   metadata?: Record<string, JsonValue>;
-  /** What a person said of it later, in what `messages` and `expand` return. */
+  /** What a person said of the message later. `messages` and `expand` return it. */
   verdict?: Verdict;
 }
 

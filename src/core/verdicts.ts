@@ -14,7 +14,7 @@ export interface MessageName {
   atMs: number;
 }
 
-/** What the metadata of a remembered message has under `remembered`. */
+/** The value of `remembered` in the metadata of a remembered message. */
 export interface RememberedNote {
   by?: string;
   agent?: string;

@@ -57,7 +57,7 @@ export class HookRun {
     this.msMax = LONGER_MS_MAX[call.event ?? ""] ?? HOOK_MS_MAX;
   }
 
-  /** What is logged of a run that took too long. */
+  /** The failure that the log gets if the run took too long. */
   get late(): string {
     return `It took longer than ${this.msMax} ms.`;
   }

@@ -7,7 +7,7 @@ import type { Firing } from "./firing.ts";
 import { type Line, quoted, type Said, type Section, said, TOLD } from "./quotation.ts";
 import { recordOfSession, sectionOf } from "./work-record.ts";
 
-/** What people asked to remember takes at most a third of the answer. */
+/** The statements that people asked to remember take at most a third of the answer. */
 const REMEMBERED_BYTES_MAX = 1_000;
 
 /** The week before the end of this many sessions is told, so that whoever comes back after months is told something, too. */

@@ -202,7 +202,7 @@ interface RankedRow {
 /** SQL: the words of a row, which are the same. What the row has outside of the table would else be fetched for each word. */
 const AT_HAND = "setweight(words, 'D') AS words";
 
-/** Those that have more of the words come first, and of those that have as many, PostgreSQL's own ranking decides. */
+/** Messages with more of the words come first. Between those with as many, PostgreSQL's own ranking decides. */
 async function ranked(
   client: PoolClient,
   schema: string,

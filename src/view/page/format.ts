@@ -51,3 +51,8 @@ export const sessionTitle = (session: { title: string | null; id?: string; sessi
   session.id ||
   session.session ||
   "Untitled";
+
+/** Returns the facts that are known as one line. */
+export function factsLine(facts: readonly (string | null)[]): string {
+  return facts.flatMap((fact) => (fact === null ? [] : [visible(fact)])).join(" · ");
+}

@@ -20,6 +20,12 @@ test("what only looks like a mark is text", () => {
   expect(withoutMarkdown("`test/**/*.ts` and `src/**/*.ts`")).toBe("test/**/*.ts and src/**/*.ts");
 });
 
+test("a snippet out of strong text shows no lone mark, and a pattern keeps its own", () => {
+  expect(withoutMarkdown("flock stays for the catalog.**")).toBe("flock stays for the catalog.");
+  expect(withoutMarkdown("**Decision: a lease")).toBe("Decision: a lease");
+  for (const text of ["src/**", "**/*.ts"]) expect(withoutMarkdown(text)).toBe(text);
+});
+
 test("words of a query are marked where they are, also across marks", () => {
   const spans = spansOf("the **advisory lock** file", [
     [6, 14],

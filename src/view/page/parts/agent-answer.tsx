@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { PostRoutes } from "../../api.ts";
 import { post, type Refused, useGet } from "../client.ts";
-import { compact, count, sessionTitle, shortDay, visible } from "../format.ts";
+import { compact, count, factsLine, sessionTitle, shortDay, visible } from "../format.ts";
 import { about } from "../live.ts";
 import { href } from "../router.ts";
 import { Failure } from "./states.tsx";
@@ -95,9 +95,7 @@ function Answered({ answer: { answer, sources, struckOut } }: { answer: Answer }
                   {sessionTitle({ title: source.title, id: source.sessionId })}
                 </span>
                 <span class="muted small" dir="auto">
-                  {[`message:${source.messageId}`, source.project, shortDay(source.atMs)]
-                    .flatMap((fact) => (fact === null ? [] : [visible(fact)]))
-                    .join(" · ")}
+                  {factsLine([`message:${source.messageId}`, source.project, shortDay(source.atMs)])}
                 </span>
               </a>
             </li>

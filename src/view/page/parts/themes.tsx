@@ -1,5 +1,5 @@
 import type { ThemesAnswer } from "../../api.ts";
-import { count, sessionTitle, shortDay, visible } from "../format.ts";
+import { count, factsLine, sessionTitle, shortDay, visible } from "../format.ts";
 import { href } from "../router.ts";
 
 /** Themes, each with the session that it is from. A click opens the session where it begins. */
@@ -13,16 +13,14 @@ export function Themes({ themes }: { themes: ThemesAnswer["themes"] }) {
               {visible(label || sessionTitle({ title, id: sessionId }))}
             </span>
             <span class="muted small" dir="auto">
-              {[
+              {factsLine([
                 sessionTitle({ title, id: sessionId }),
                 project,
                 agent,
                 author === null ? null : `by ${author}`,
                 shortDay(atMs),
                 count(messageCount, "message"),
-              ]
-                .flatMap((fact) => (fact === null ? [] : [visible(fact)]))
-                .join(" · ")}
+              ])}
             </span>
           </a>
         </li>
