@@ -48,6 +48,33 @@ describe.skipIf(!hasChromium)(`a session of ${MESSAGES} messages`, () => {
     }
   });
 
+  test("follows a jump that comes in the moment when messages arrive", async () => {
+    const { page, go } = view;
+    await go("view=session&session=long");
+    await page.locator("[data-index]").first().waitFor();
+    await page.evaluate(() => {
+      const answers: (() => void)[] = [];
+      const read = Response.prototype.json;
+      Response.prototype.json = async function () {
+        const answer = await read.call(this);
+        await new Promise<void>((resolve) => answers.push(resolve));
+        return answer;
+      };
+      Object.assign(globalThis, { answers });
+      scrollTo(0, document.documentElement.scrollHeight * 0.5);
+    });
+    const held = () => page.evaluate(() => (globalThis as unknown as { answers: unknown[] }).answers.length);
+    await expect.poll(held).toBeGreaterThan(0);
+    // The answers are drawn at once, and the event of the jump comes a frame later.
+    const aim = await page.evaluate(() => {
+      scrollTo(0, document.documentElement.scrollHeight * 0.9);
+      for (const answer of (globalThis as unknown as { answers: (() => void)[] }).answers) answer();
+      return scrollY;
+    });
+    await page.waitForTimeout(200);
+    expect(Math.abs((await page.evaluate(() => scrollY)) / aim - 1)).toBeLessThan(0.02);
+  });
+
   test("keeps its place while heights become known", async () => {
     const { page, go } = view;
     const seq = Math.floor(MESSAGES * 0.7);

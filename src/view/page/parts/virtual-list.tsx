@@ -39,7 +39,8 @@ export function VirtualList({ count, estimate, row, onShow, start, handle }: Pro
     return known.current;
   }, [count]);
   const anchor = useRef(start === undefined ? undefined : { index: start, inner: -COVERED - 8 });
-  const isPlacing = useRef(false);
+  /** Where the page stood when the anchor was taken. Elsewhere means that somebody has scrolled, and the event is still to come. */
+  const anchoredAt = useRef(scrollY);
   const rowsBetween = (top: number, bottom: number): [first: number, end: number] => [
     heights.indexAt(Math.max(0, top - BEYOND)),
     Math.min(count, heights.indexAt(bottom + BEYOND) + 1),
@@ -52,7 +53,16 @@ export function VirtualList({ count, estimate, row, onShow, start, handle }: Pro
 
   const offset = (): number => -list.current!.getBoundingClientRect().top;
 
+  const takeAnchor = (): void => {
+    if (Math.abs(scrollY - anchoredAt.current) < 1) return;
+    const top = offset();
+    const index = heights.indexAt(Math.max(0, top + COVERED));
+    anchor.current = { index, inner: top - heights.offsetOf(index) };
+    anchoredAt.current = scrollY;
+  };
+
   const place = (): void => {
+    takeAnchor();
     list.current!.style.height = `${heights.total}px`;
     window_.current!.style.transform = `translateY(${heights.offsetOf(rangeNow.current[0])}px)`;
     if (anchor.current === undefined) return;
@@ -60,8 +70,8 @@ export function VirtualList({ count, estimate, row, onShow, start, handle }: Pro
     const missing = heights.offsetOf(index) + inner - offset();
     // At the top of the page, the heads stay in view.
     if (Math.abs(missing) < 1 || (index === 0 && inner <= 0 && scrollY + missing <= 0)) return;
-    isPlacing.current = true;
     scrollBy(0, missing);
+    anchoredAt.current = scrollY;
   };
 
   const see = (): void => {
@@ -77,12 +87,7 @@ export function VirtualList({ count, estimate, row, onShow, start, handle }: Pro
 
   useEffect(() => {
     const onScroll = () => {
-      if (isPlacing.current) isPlacing.current = false;
-      else if (list.current !== null) {
-        const top = offset();
-        const index = heights.indexAt(Math.max(0, top + COVERED));
-        anchor.current = { index, inner: top - heights.offsetOf(index) };
-      }
+      if (list.current !== null) takeAnchor();
       see();
     };
     addEventListener("scroll", onScroll, { passive: true });
@@ -96,6 +101,7 @@ export function VirtualList({ count, estimate, row, onShow, start, handle }: Pro
   handle.current = {
     scrollTo: (index) => {
       anchor.current = { index, inner: -COVERED - 8 };
+      anchoredAt.current = scrollY;
       place();
       see();
     },
