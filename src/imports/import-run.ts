@@ -20,7 +20,7 @@ import { ImportPace } from "./import-pace.ts";
 import { ImportReader, type ReadEvent } from "./import-reader.ts";
 import { type FileToRead, folderOf, type KnownMessages, PartChanged } from "./known-part.ts";
 import { partingOf } from "./parting.ts";
-import { haveSameContent, incomingOf, noteOpening, type PendingMessage, withoutSecrets } from "./pending-message.ts";
+import { growthBeyond, haveSameContent, incomingOf, noteOpening, type PendingMessage } from "./pending-message.ts";
 import type { Replaced } from "./redaction/redact.ts";
 import { EXCLUDED, Stays } from "./stays.ts";
 import { TranscriptPath } from "./transcript-path.ts";
@@ -670,7 +670,7 @@ export class ImportRun {
     return stored.externalId === event.message.id && haveSameContent(stored.parts, parseMessage(event.message).parts);
   }
 
-  /** Appends the new parts of a message that has grown since its import. @returns false if the message changed in another way. */
+  /** Appends what is new in a message that has grown since its import. @returns false if the message changed in another way. */
   #appendGrowth(
     open: ReadyImport,
     { message, ...event }: PendingMessage,
@@ -685,11 +685,10 @@ export class ImportRun {
       report.knownCount += 1;
       return true;
     }
-    const beginning = parts.slice(0, storedParts.length);
-    if (stored.role !== message.role || !isDeepStrictEqual(withoutSecrets(storedParts), withoutSecrets(beginning)))
-      return false;
+    const more = stored.role === message.role ? growthBeyond(storedParts, parts) : undefined;
+    if (more === undefined || more.length === 0) return false;
     const { content: _, ...others } = message;
-    const growth = { ...others, id: `${message.id}+${storedParts.length}`, parts: parts.slice(storedParts.length) };
+    const growth = { ...others, id: `${message.id}+${storedParts.length}`, parts: more };
     const pending = { ...event, prepared: undefined, message: growth, growthOf: message.id };
     this.#append(open, [pending as PendingMessage], report);
     return true;

@@ -30,6 +30,30 @@ export function haveSameContent(stored: readonly Part[], parts: readonly Part[])
   return isDeepStrictEqual(asFarAs(ours, theirs), asFarAs(theirs, ours));
 }
 
+/**
+ * Returns what a message says beyond its beginning, which is stored; undefined if it begins in another way. A text may have grown by lines:
+ * an agent may have stopped, or a file may have been copied, in the middle of it.
+ */
+export function growthBeyond(stored: readonly Part[], parts: readonly Part[]): Part[] | undefined {
+  const rest = [...parts];
+  for (const part of stored) {
+    const next = rest.shift();
+    if (next === undefined) return undefined;
+    if (haveSameContent([part], [next])) continue;
+    const more = moreLinesOf(part, next);
+    if (more === undefined) return undefined;
+    rest.unshift(more);
+  }
+  return rest;
+}
+
+function moreLinesOf(stored: Part, part: Part): Part | undefined {
+  const [ours, theirs] = withoutSecrets([stored, part]) as [Part, Part];
+  if (ours.type !== "text" && ours.type !== "reasoning") return undefined;
+  if (theirs.type !== ours.type || !theirs.text.startsWith(`${ours.text}\n`)) return undefined;
+  return { ...part, text: theirs.text.slice(ours.text.length).trimStart() } as Part;
+}
+
 /** Cuts each result to the blocks that the result in its place has too, and takes over from that one whether the tool failed. */
 function asFarAs(parts: readonly Part[], others: readonly Part[]): readonly Part[] {
   return parts.map((part, index) => {

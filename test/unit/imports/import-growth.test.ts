@@ -55,3 +55,34 @@ describe("a file that grows while it is imported again and again", () => {
     expect(readEarly).toBeGreaterThan(seenIn(0));
   });
 });
+
+/**
+ * Goal: a file of plain text whose writer rested in the middle of a message loses none of the lines that follow.
+ * Method: import each sample cut behind each line as if it were finished, then the whole; compare the lines in order.
+ */
+describe("a finished text that goes on in the middle of a message keeps every line, once and in order", () => {
+  const texts = samplesBut("").filter(({ pathname }) => /(?:markdown|chat\.history)\.md$/.test(pathname));
+  test.each(texts.map((url) => fileURLToPath(url)))("%s", async (path) => {
+    const linesOf = (store: Store) =>
+      store.sessions().flatMap(({ id }) => {
+        const messages = store.resume(id).messages();
+        const parts = messages.flatMap(({ role, parts }) => parts.map((part) => ({ role, part })));
+        return parts.flatMap(({ role, part }) => {
+          const lines = part.type === "text" || part.type === "reasoning" ? part.text.split("\n") : [];
+          return lines.filter(Boolean).map((line) => `${role}: ${line}`);
+        });
+      });
+    const bytes = readFileSync(path);
+    const clean = temporaryStore();
+    await importBytes(clean, path, bytes, true);
+    const whole = linesOf(clean);
+    for (const [index, byte] of bytes.entries()) {
+      if (byte !== 0x0a) continue;
+      const grown = temporaryStore();
+      await importBytes(grown, path, bytes.subarray(0, index + 1), true);
+      expect((await importBytes(grown, path, bytes, true)).warnings).toEqual([]);
+      expect(linesOf(grown)).toEqual(whole);
+      grown.close();
+    }
+  });
+});
