@@ -119,12 +119,10 @@ export class TombstoneDigests {
 export class ForgottenMessages {
   readonly #digests: TombstoneDigests | undefined;
   readonly #rows = new Map<number, TombstoneRow[]>();
-  #texts: Map<string, Set<string>> | undefined;
 
   /** @param key  The key of the rows, in hex. */
-  constructor(key: string | null | undefined, rows: Iterable<TombstoneRow> = []) {
+  constructor(key: string | null) {
     this.#digests = typeof key !== "string" ? undefined : new TombstoneDigests(Buffer.from(key, "hex"));
-    for (const row of rows) this.add(row);
   }
 
   add(row: TombstoneRow): void {
@@ -138,41 +136,13 @@ export class ForgottenMessages {
 
   /** @returns undefined if nothing is known of the id. @param content  The digest of the message. */
   has(id: number, content: Buffer): boolean | undefined {
-    if (!this.#rows.has(id)) return undefined;
-    return this.#contentsOf(id).length === 0 || this.hasContent(id, content);
+    const rows = this.#rows.get(id);
+    if (rows === undefined) return undefined;
+    const digests = this.#digests;
+    const contents = rows.filter(({ openingDigest }) => Buffer.isBuffer(openingDigest));
+    if (digests === undefined || contents.length === 0) return true;
+    return contents.some(({ openingDigest, digest }) => digests.content(openingDigest!, content).equals(digest));
   }
-
-  /** Like `has`, but false if only the id is known, as of a message that said the same as one that was forgotten before. */
-  hasContent(id: number, content: Buffer): boolean {
-    return this.#contentsOf(id).some(({ openingDigest, digest }) => {
-      return this.#digests!.content(openingDigest!, content).equals(digest);
-    });
-  }
-
-  /** True if a message that said the same was forgotten. Of several that said the same, only one is noted. */
-  hasText(content: Buffer): boolean {
-    if (this.#digests === undefined) return false;
-    this.#texts ??= textsByOpening([...this.#rows.values()].flat());
-    const isOf = ([opening, digests]: [string, Set<string>]): boolean =>
-      digests.has(this.#digests!.content(Buffer.from(opening, "hex"), content).toString("hex"));
-    return [...this.#texts].some(isOf);
-  }
-
-  #contentsOf(id: number): TombstoneRow[] {
-    if (this.#digests === undefined) return [];
-    return (this.#rows.get(id) ?? []).filter(({ openingDigest }) => Buffer.isBuffer(openingDigest));
-  }
-}
-
-/** Returns the digests of rows, by the digest of the beginning of their session, both in hex. */
-function textsByOpening(rows: readonly TombstoneRow[]): Map<string, Set<string>> {
-  const texts = new Map<string, Set<string>>();
-  for (const { openingDigest, digest } of rows) {
-    if (!Buffer.isBuffer(openingDigest)) continue;
-    const opening = openingDigest.toString("hex");
-    texts.set(opening, (texts.get(opening) ?? new Set()).add(digest.toString("hex")));
-  }
-  return texts;
 }
 
 export class TombstoneRepository extends Repository {
@@ -242,10 +212,6 @@ export class TombstoneRepository extends Repository {
     const sessionDigest = this.digests()?.session(sessionId);
     if (sessionDigest === undefined) return [];
     return this.#ofSession.all(sessionDigest).map(({ checksum: _, ...row }) => row);
-  }
-
-  forgottenIn(sessionId: string): ForgottenMessages {
-    return new ForgottenMessages(this.key(), this.ofSession(sessionId));
   }
 
   /** True if the whole session was forgotten. */
