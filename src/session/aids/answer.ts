@@ -1,4 +1,5 @@
 import { StoreError } from "../../core/errors.ts";
+import { groupedBy } from "../../core/groups.ts";
 import { withoutMarkdown } from "../../core/inline-markdown.ts";
 import { cutLine } from "../../models/lines.ts";
 import { sentencesOf } from "../../models/sentences.ts";
@@ -63,8 +64,7 @@ export function answerOf<Hit extends RecallHit>(found: readonly Hit[], store?: S
 
 /** Returns up to three hits of each session, then the next three of each, and so on. */
 function roundsOf<Hit extends RecallHit>(hits: readonly Hit[]): Hit[][] {
-  const bySession = new Map<string, Hit[]>();
-  for (const hit of hits) bySession.set(hit.sessionId, [...(bySession.get(hit.sessionId) ?? []), hit]);
+  const bySession = groupedBy(hits, ({ sessionId }) => sessionId);
   const groups: Hit[][] = [];
   for (let from = 0; from < hits.length; from += TOGETHER_MAX) {
     const round = Array.from(bySession.values(), (own) => own.slice(from, from + TOGETHER_MAX));

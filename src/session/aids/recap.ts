@@ -1,3 +1,4 @@
+import { groupedBy } from "../../core/groups.ts";
 import type { ReadVerdicts } from "../../core/verdicts.ts";
 import type { NotableMessage, Repositories, Span } from "../../store/index.ts";
 import { type Remembered, stillRemembered } from "./remembered.ts";
@@ -255,11 +256,8 @@ function join(group: Group, { parentId, group: own }: OwnSession): void {
 /** Chooses one topic of each project, then a second, and so on: the newest first, and then the most important. */
 function chosenOf(groups: readonly Group[], limit: number): Group[] {
   const sizeOf = ({ size, open }: Group): number => size + END_MESSAGES * open.length;
-  const byProject = new Map<string | null, Group[]>();
-  for (const group of groups.toSorted((left, right) => sizeOf(right) - sizeOf(left))) {
-    byProject.set(group.project, [...(byProject.get(group.project) ?? []), group]);
-  }
-  const ranked = [...byProject.values()].flatMap((own) => {
+  const largestFirst = groups.toSorted((left, right) => sizeOf(right) - sizeOf(left));
+  const ranked = [...groupedBy(largestFirst, ({ project }) => project).values()].flatMap((own) => {
     const newest = own.reduce((one, other) => (other.lastAtMs > one.lastAtMs ? other : one));
     return [newest, ...own.filter((group) => group !== newest)].map((group, rank) => ({ group, rank }));
   });

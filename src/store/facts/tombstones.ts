@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from "node:crypto";
+import { addTo } from "../../core/groups.ts";
 import { OPENING_MESSAGES, OPENING_MESSAGES_MIN, type RememberedMessage } from "../../core/remembered.ts";
 import type { StoreDatabase } from "../file/open.ts";
 import { Repository } from "../file/repository.ts";
@@ -127,7 +128,7 @@ export class ForgottenMessages {
 
   add(row: TombstoneRow): void {
     if (row.messageId == null || !Buffer.isBuffer(row.digest)) return;
-    this.#rows.set(row.messageId, [...(this.#rows.get(row.messageId) ?? []), row]);
+    addTo(this.#rows, row.messageId, row);
   }
 
   get isEmpty(): boolean {
