@@ -1,4 +1,3 @@
-import { StoreError } from "../../core/errors.ts";
 import { groupedBy } from "../../core/groups.ts";
 import { withoutMarkdown } from "../../core/inline-markdown.ts";
 import { cutLine } from "../../models/lines.ts";
@@ -9,7 +8,7 @@ import type { Session } from "../session.ts";
 import type { Store } from "../store.ts";
 import { answersFirst } from "./answers-first.ts";
 import { projectNamer } from "./project-meant.ts";
-import { isSame } from "./session-name.ts";
+import { isSame, unlessDamaged } from "./session-name.ts";
 
 /** So many hits of a session come before those of others. */
 const TOGETHER_MAX = 3;
@@ -154,14 +153,5 @@ class SessionReader {
     const known = this.#sessions.get(id) ?? this.#store.resume(id);
     this.#sessions.set(id, known);
     return known;
-  }
-}
-
-function unlessDamaged<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch (error) {
-    if (StoreError.is(error, "STORE_CORRUPT") || StoreError.is(error, "SESSION_NOT_FOUND")) return undefined;
-    throw error;
   }
 }
