@@ -172,7 +172,7 @@ export function loadColdView(repositories: Repositories, state: SessionState): C
   );
   for (const [stepId, windowIds] of overlapSteps) {
     // If the first step of a cluster was forgotten, the next one has its place in the log, which may be earlier.
-    const entry = entered.get(stepId) ?? unions.entered(state.sessionId, stepId);
+    const entry = entered.get(stepId) ?? unions.entered({ sessionId: state.sessionId, stepId });
     if (entry === undefined) {
       const reason = `the log does not say when steps of session "${state.sessionId}" entered the forest`;
       throw new StoreError("STORE_CORRUPT", { path: repositories.database.path, reason });
@@ -190,7 +190,7 @@ export function loadColdView(repositories: Repositories, state: SessionState): C
   const placeOf = ({ stepId, seq }: { stepId: number; seq: number }): ThemePlace => {
     const known = places.get(stepId);
     if (known !== undefined) return known;
-    const entry = unions.entered(state.sessionId, stepId);
+    const entry = unions.entered({ sessionId: state.sessionId, stepId });
     if (entry === undefined) {
       const reason = `message ${seq} of session "${state.sessionId}" has left the window but is in no theme`;
       throw new StoreError("STORE_CORRUPT", { path: repositories.database.path, reason });

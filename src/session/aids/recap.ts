@@ -175,7 +175,9 @@ function sessionIn(
   // What a fork shares was worked on in the session that holds it.
   const isOwn = ({ id: messageId, sessionId }: { id: number; sessionId: string }): boolean =>
     sessionId === id && repeated?.has(messageId) !== true;
-  const counted = messages.timesIn(id, span).filter(({ id: messageId }) => repeated?.has(messageId) !== true);
+  const counted = messages
+    .timesIn({ sessionId: id, ...span })
+    .filter(({ id: messageId }) => repeated?.has(messageId) !== true);
   if (counted.length === 0) return undefined;
   const said = saidIn(messages, id, span, saidMax).filter(isOwn);
   const byTime = counted.toSorted((left, right) => left.atMs - right.atMs);

@@ -184,7 +184,8 @@ export function notableOf(
 /** Returns the root of the cluster that a line's message is in. A message that is in none counts to the newest cluster of its session. */
 export function clusterOf({ messages, unions }: Repositories, line: WorkLine): number | undefined {
   const stepId = messages.stepOf(line.messageId)?.stepId ?? line.messageId;
-  return (unions.entered(line.sessionId, stepId) ?? unions.newestEntered(line.sessionId, 1)[0])?.clusterRoot;
+  return (unions.entered({ sessionId: line.sessionId, stepId }) ?? unions.newestEntered(line.sessionId, 1)[0])
+    ?.clusterRoot;
 }
 
 /** Returns true if a success shows that what failed works: with the same tool, or with a command that does at least as much. */

@@ -206,7 +206,7 @@ function forgetMessages(
     if (text !== null && cites(text)) return true; // a summary of another cluster may tell of it
     return entered.some(({ root, id, undoneAt, generation }) => {
       const held = root === rootId && id <= logPosition && undoneAt > logPosition;
-      return held && generation === unions.generationAt(logPosition);
+      return held && generation === unions.generationAt({ position: logPosition });
     });
   });
   summaries.discard(covering.map(({ id }) => id));

@@ -70,7 +70,8 @@ export class ActionRepository extends Repository {
   readonly #after = this.statement<{ sessionId: string; seq: number; limit: number }, PlacedAction>`
     SELECT ${PLACED}, ${PLACE}, ${OF} FROM messages m JOIN actions a ON a.message_id = m.id JOIN sessions s ON s.id = m.session_id
     WHERE m.session_id = @sessionId AND m.seq > @seq AND ${HAS_WORKED} ORDER BY m.seq, a.ordinal LIMIT @limit`.all;
-  readonly #onFiles = this.statement<{ sessionId: string; seq: number }, RowOf<typeof ACTION>>`
+  /** Returns what a session read and changed in its messages after a seq, newest first. What failed is left out. */
+  readonly onFiles = this.statement<{ sessionId: string; seq: number }, RowOf<typeof ACTION>>`
     SELECT ${PLACED} FROM messages m JOIN actions a ON a.message_id = m.id
     WHERE m.session_id = @sessionId AND m.seq > @seq AND a.kind IN ('read', 'edit', 'write') AND a.outcome <> 'failed'
     ORDER BY m.seq DESC, a.ordinal DESC`.all;
@@ -201,11 +202,6 @@ export class ActionRepository extends Repository {
   /** Returns what calls did, by message: calls of the message, or of the next one, which some agents write apart from their words. */
   shownWith(messageIds: readonly number[]): Map<number, PlacedAction[]> {
     return groupedBy(this.#shownWith(messageIds), ({ shownId }) => shownId);
-  }
-
-  /** Returns what a session read and changed in its messages after a seq, newest first. What failed is left out. */
-  onFiles(sessionId: string, seq: number): RowOf<typeof ACTION>[] {
-    return this.#onFiles({ sessionId, seq });
   }
 
   /** Returns actions with this file, program or tool, newest first. */

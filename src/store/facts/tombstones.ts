@@ -153,13 +153,16 @@ export class TombstoneRepository extends Repository {
     SELECT ${TOMBSTONE} FROM tombstones WHERE session_digest = ?`;
   // Imports ask these for each session or message.
   readonly #has = this.statement<[digest: Buffer], number>`SELECT 1 FROM tombstones WHERE digest = ?`.pluck();
-  readonly #any = this.statement<[], number>`SELECT 1 FROM tombstones LIMIT 1`.pluck();
+  /** True if anything was ever forgotten. */
+  readonly hasAny = this.statement<[], number>`SELECT 1 FROM tombstones LIMIT 1`.pluck().is;
   readonly #hasMessagesOf = this.statement<[sessionDigest: Buffer], number>`
     SELECT 1 FROM tombstones WHERE session_digest = ? AND message_id IS NOT NULL LIMIT 1`.pluck();
   readonly #hasOpening = this.statement<[openingDigest: Buffer], number>`
     SELECT 1 FROM tombstones WHERE opening_digest = ? LIMIT 1`.pluck();
   readonly #openingsOf = this.statement<[sessionDigest: Buffer], Buffer>`
     SELECT DISTINCT opening_digest FROM tombstones WHERE session_digest = ? AND opening_digest IS NOT NULL`.pluck();
+  /** The opening that was noted when something of the session was forgotten first. */
+  readonly openingOf = this.#openingsOf.get;
   readonly #messageOf = this.statement<[digest: Buffer], number>`
     SELECT message_id FROM tombstones WHERE digest = ? AND message_id IS NOT NULL`.pluck();
   /** The seq of a forgotten message: the last one before it that is stored, and how many were forgotten since. */
@@ -191,7 +194,7 @@ export class TombstoneRepository extends Repository {
   /** The key of the digests in hex; undefined if nothing was ever forgotten. */
   key(): string | undefined {
     const known = this.#settings.get(KEY_SETTING);
-    const key = known === undefined && this.#any.get() === 1 ? this.#settings.getAnyway(KEY_SETTING) : known;
+    const key = known === undefined && this.hasAny() ? this.#settings.getAnyway(KEY_SETTING) : known;
     return typeof key === "string" ? key : undefined;
   }
 
@@ -263,11 +266,6 @@ export class TombstoneRepository extends Repository {
     return origins.some((origin) => this.has(digests.copy(origin, digest())));
   }
 
-  /** True if anything was ever forgotten. */
-  hasAny(): boolean {
-    return this.#any.get() === 1;
-  }
-
   /** Returns functions that tell if a message with this content, or with this name, was forgotten in a session. */
   recognizersIn(sessionId: string): { hasContent: (digest: Buffer) => boolean; hasName: (name: string) => boolean } {
     const digests = this.digests();
@@ -298,11 +296,6 @@ export class TombstoneRepository extends Repository {
   hasForgotten(sessionId: string, opening: readonly Buffer[]): boolean {
     const digests = this.digests();
     return digests !== undefined && this.has(digests.session(sessionId)) && this.hasCopied(opening, true);
-  }
-
-  /** The opening that was noted when something of the session was forgotten first. */
-  openingOf(sessionDigest: Buffer): Buffer | undefined {
-    return this.#openingsOf.get(sessionDigest);
   }
 
   add(rows: readonly TombstoneRow[]): void {
