@@ -100,10 +100,12 @@ export class ReembeddingRepository extends Repository {
   readonly messageCount = this.statement<[], number>`SELECT count(*) FROM messages`.pluck().one;
   readonly #leftover = this.statement<[], number>`
     SELECT 1 FROM reembedded_vectors WHERE generation <= ${GENERATION_NOW} LIMIT 1`.pluck();
-  readonly #deleteWaste = this.statement<[limit: number]>`
+  /** Deletes vectors that no generation will use. @returns how many, at most `limit`. */
+  readonly deleteWaste = this.statement<[limit: number]>`
     DELETE FROM reembedded_vectors WHERE rowid IN (
       SELECT r.rowid FROM reembedded_vectors r
-      WHERE generation < ${GENERATION_NOW} OR (generation = ${GENERATION_NOW} AND NOT (${IS_UNMOVED})) LIMIT ?)`;
+      WHERE generation < ${GENERATION_NOW} OR (generation = ${GENERATION_NOW} AND NOT (${IS_UNMOVED})) LIMIT ?)`
+    .changes;
 
   /** Returns the first messages after an id that have a text and no staged vector. */
   unstaged(target: Target, after: number, limit: number): UnstagedMessage[] {
@@ -119,11 +121,6 @@ export class ReembeddingRepository extends Repository {
   stage(target: Target, messageId: number, embedding: Float32Array | undefined): boolean {
     const bytes = embedding === undefined ? null : encodeEmbedding(embedding);
     return this.#stage.run({ ...target, messageId, embedding: bytes }).changes > 0;
-  }
-
-  /** Deletes vectors that no generation will use. @returns how many, at most `limit`. */
-  deleteWaste(limit: number): number {
-    return this.#deleteWaste.run(limit).changes;
   }
 
   ofSteps(target: Target, steps: readonly number[]): StagedMessage[] {
