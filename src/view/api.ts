@@ -19,8 +19,9 @@ import type { AnswerSession } from "../session/aids/answer.ts";
 import type { AskAnswer } from "../session/aids/ask-answer.ts";
 import type { NearTheme } from "../session/aids/near-themes.ts";
 import type { WorkItem, WorkQuestion } from "../session/aids/work-items.ts";
+import type { WorkCount, WorkOverview } from "../session/aids/work-overview.ts";
 
-export type { SessionOverview };
+export type { SessionOverview, WorkCount };
 
 // The routes of `coppice view`, and the JSON of each. Parameters of a GET are in its query string, and all times are Unix
 // milliseconds. Every answer is same-origin and needs the key that `POST /api/enter` gives, in the header `coppice-key`. A refusal is
@@ -47,6 +48,7 @@ export interface GetRoutes {
   "/api/subjects": { request: SubjectsRequest; answer: SubjectsAnswer };
   "/api/subject": { request: { handle: string; limit?: number }; answer: SubjectPage & { sql: string } };
   "/api/recap": { request: { sinceMs?: number; project?: string }; answer: Recap };
+  "/api/work-overview": { request: { project?: string; sinceMs?: number }; answer: WorkOverview & { sql: string } };
   "/api/work": { request: WorkRequest; answer: WorkAnswer };
   /** What a compaction lost. `summary` is the id of a message of the agent's summary. */
   "/api/lost": { request: { session: string; summary: number }; answer: { lost: Lost | null } };

@@ -30,7 +30,7 @@ import { searchAnswer, themesAnswer } from "./search.ts";
 import { newsOf, SessionList, sessionPage } from "./sessions.ts";
 import { sql } from "./sql.ts";
 import type { ViewStore } from "./view-store.ts";
-import { workAnswer } from "./work.ts";
+import { workAnswer, workOverviewAnswer } from "./work.ts";
 
 type Get<R extends keyof GetRoutes> = (
   parameters: URLSearchParams,
@@ -186,6 +186,9 @@ export class Routes {
     "/api/work": this.#withStore(
       { file: z.optional(text()), error: z.optional(text()), command: z.optional(text()), project: z.optional(text()) },
       workAnswer,
+    ),
+    "/api/work-overview": withQuery({ project: z.optional(text()), sinceMs: z.optional(wholeText(0)) }, (request) =>
+      this.view.readOnce(`work ${JSON.stringify(request)}`, (store) => workOverviewAnswer(store, request)),
     ),
     "/api/lost": this.#withStore({ session: text(), summary: wholeText(0) }, (store, { session, summary }) => ({
       lost: store.lost({ sessionId: session, summaryId: summary, limit: LOST_LINES_MAX }) ?? null,

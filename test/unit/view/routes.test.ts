@@ -589,6 +589,55 @@ test("past work names its messages by their place in the session", async () => {
   expect((await view.get("/api/work", { command: "cargo" })).items).toEqual([]);
 });
 
+test("work begins with what comes up most: no probes, no other tools, paths within the project, and the line of an error", async () => {
+  const store = temporaryStore();
+  const project = "/srv/web";
+  const at = (ms: number) => ({ at: ms });
+  const change = (path: string, ms: number) =>
+    acts("Edit", { file_path: path, old_string: "a", new_string: "b" }, "done", at(ms));
+  const wrong = (place: string) => `src/lease.ts:${place} - error TS2304: Cannot find name 'lease'.`;
+  store
+    .session("a", { project })
+    .append([
+      user("Mend the lease."),
+      ...change(`${project}/src/lease.ts`, 1_000),
+      ...change(`${project}/.worktrees/2/src/lease.ts`, 2_000),
+      ...change("/tmp/notes.md", 3_000),
+      ...fails("npm run check -- --fast", wrong("7:3"), at(4_000)),
+      ...fails("ls missing", "ls: cannot access missing: No such file or directory", at(5_000)),
+      ...runs("npm run check", "done", at(6_000)),
+    ]);
+  store
+    .session("b", { project })
+    .append([
+      user("Mend it again."),
+      ...fails("cd web && npm run check", wrong("9:1"), at(7_000)),
+      ...fails("ls missing", "ls: cannot access missing: No such file or directory", at(8_000)),
+      ...acts("Edit", { file_path: "src/x.ts" }, "String to replace not found in file.", { isError: true, at: 8_500 }),
+      ...change("src/lock.ts", 9_000),
+    ]);
+  await store.upkeep();
+  const view = await ServedView.entered(store);
+  const { files, errors, commands, sql } = await view.get("/api/work-overview", {});
+  expect(files.map(({ name, count }) => [name, count])).toEqual([
+    ["src/lease.ts", 2],
+    ["src/lock.ts", 1],
+  ]);
+  expect(errors).toMatchObject([
+    { name: wrong("9:1"), count: 2, sessionCount: 2, lastAtMs: 7_000, sessionId: "b", seq: 1, detail: "npm run check" },
+  ]);
+  expect(commands).toMatchObject([{ name: "npm run check", count: 2, totalCount: 3, detail: wrong("9:1") }]);
+  expect(store.query(sql).length).toBeGreaterThan(0);
+  const { items } = await view.get("/api/work", { command: commands[0]!.name });
+  expect(items.length).toBeGreaterThan(0);
+  const later = await view.get("/api/work-overview", { sinceMs: 8_200, project });
+  expect([later.files.map(({ name }) => name), later.errors]).toEqual([["src/lock.ts"], []]);
+  store.session("b").append(change("src/lock.ts", 10_000));
+  await store.upkeep();
+  const now = await view.get("/api/work-overview", { sinceMs: 8_200, project });
+  expect(now.files[0]).toMatchObject({ name: "src/lock.ts", count: 2 });
+});
+
 test("what a compaction lost is told by its summary", async () => {
   const store = temporaryStore();
   const session = store.session("s");

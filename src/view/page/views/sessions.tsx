@@ -98,16 +98,17 @@ function requestOf({ project, source, text, days, on }: Record<string, string | 
     ...(project !== undefined && { project }),
     ...(source !== undefined && { source }),
     ...(text !== undefined && { text }),
-    ...(Number.isFinite(from)
-      ? { sinceMs: from, untilMs: from + DAY_MS }
-      : Number(days) > 0 && { sinceMs: startOfDay(Date.now()) - (Number(days) - 1) * DAY_MS }),
+    ...(Number.isFinite(from) ? { sinceMs: from, untilMs: from + DAY_MS } : sinceDays(days)),
   };
 }
 
-const startOfDay = (ms: number): number => new Date(ms).setHours(0, 0, 0, 0);
+/** Returns the time at which the last days began, as a part of a request. */
+export function sinceDays(days: string | undefined): { sinceMs?: number } {
+  return Number(days) > 0 ? { sinceMs: new Date().setHours(0, 0, 0, 0) - (Number(days) - 1) * DAY_MS } : {};
+}
 
 function Filters() {
-  const { source, text, days, on } = params.value;
+  const { source, text } = params.value;
   const { sources } = about.value!;
   return (
     <form class="filters" role="search" aria-label="Filter sessions" onSubmit={(event) => event.preventDefault()}>
@@ -126,18 +127,7 @@ function Filters() {
         values={sources}
         onChange={(value) => change({ source: value }, { push: true })}
       />
-      <select
-        aria-label="Time"
-        value={on ?? days ?? ""}
-        onChange={(event) => change({ days: event.currentTarget.value, on: null }, { push: true })}
-      >
-        {on !== undefined && <option value={on}>{on}</option>}
-        {PERIODS.map(([value, label]) => (
-          <option key={value} value={value}>
-            {label}
-          </option>
-        ))}
-      </select>
+      <PeriodChoice push />
     </form>
   );
 }
@@ -180,6 +170,25 @@ export function ProjectChoice({ push = false }: { push?: boolean }) {
       nameOf={projectName}
       onChange={(project) => change({ project }, { push })}
     />
+  );
+}
+
+/** @param props.push  As for `ProjectChoice`. */
+export function PeriodChoice({ push = false }: { push?: boolean }) {
+  const { days, on } = params.value;
+  return (
+    <select
+      aria-label="Time"
+      value={on ?? days ?? ""}
+      onChange={(event) => change({ days: event.currentTarget.value, on: null }, { push })}
+    >
+      {on !== undefined && <option value={on}>{on}</option>}
+      {PERIODS.map(([value, label]) => (
+        <option key={value} value={value}>
+          {label}
+        </option>
+      ))}
+    </select>
   );
 }
 
