@@ -130,10 +130,15 @@ export interface SessionsRequest {
 
 export interface SessionsAnswer {
   /** Newest first. */
-  sessions: SessionOverview[];
+  sessions: ListedSession[];
   /** The `offset` of the next page, or null after the last one. */
   next: number | null;
   sql: string;
+}
+
+export interface ListedSession extends SessionOverview {
+  /** What came of it, in the closing words of its agent; null if they tell nothing. */
+  outcome: string | null;
 }
 
 export interface DaysRequest {

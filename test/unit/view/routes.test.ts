@@ -53,6 +53,25 @@ test("sessions are listed, filtered and paged, and their days counted", async ()
   });
 });
 
+test("a listed session says what came of it, and says it anew when the agent goes on", async () => {
+  const store = temporaryStore();
+  const session = store.session("s", { title: "Rye" });
+  session.append([
+    user("Mend the oven."),
+    ...runs("make oven"),
+    reply("The relay of the oven was broken, so I replaced it."),
+  ]);
+  store.session("silent").append(user("Is anybody there?"));
+  const view = await ServedView.entered(store);
+  const outcomes = async () => (await view.get("/api/sessions", {})).sessions.map(({ id, outcome }) => [id, outcome]);
+  expect(await outcomes()).toEqual([
+    ["silent", null],
+    ["s", "The relay of the oven was broken, so I replaced it."],
+  ]);
+  session.append([user("Test it."), ...runs("make test"), reply("The oven reached 240 degrees in nine minutes.")]);
+  expect((await outcomes())[0]).toEqual(["s", "The oven reached 240 degrees in nine minutes."]);
+});
+
 test("a step of a program without a user is not said to be the user's", async () => {
   const store = temporaryStore();
   const session = store.session("s", { hotSize: 2, overlap: 0, evictBatch: 2 });

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { DaysAnswer, NewsAnswer, SessionOverview, SessionsAnswer } from "../../api.ts";
+import type { DaysAnswer, ListedSession, NewsAnswer, SessionsAnswer } from "../../api.ts";
 import { get, type Refused, useGet } from "../client.ts";
 import { compact, count, day, sessionTitle, shortDay, time, visible } from "../format.ts";
 import { about, projectName, version } from "../live.ts";
@@ -248,8 +248,8 @@ function withGaps(newestFirst: DaysAnswer["days"]): DaysAnswer["days"] {
   });
 }
 
-function SessionList({ sessions, news }: { sessions: SessionOverview[]; news: News["bySession"] }) {
-  const groups: [string, SessionOverview[]][] = [];
+function SessionList({ sessions, news }: { sessions: ListedSession[]; news: News["bySession"] }) {
+  const groups: [string, ListedSession[]][] = [];
   for (const session of sessions) {
     const date = day(session.updatedAtMs);
     const group = groups.at(-1);
@@ -272,18 +272,25 @@ function SessionList({ sessions, news }: { sessions: SessionOverview[]; news: Ne
   );
 }
 
+function oneLine(text: string | null): string {
+  return visible(text ?? "")
+    .replace(/\s+/g, " ")
+    .trim();
+}
+
 function SessionRow({
   session,
   news,
 }: {
-  session: SessionOverview;
+  session: ListedSession;
   news: { messageCount: number; seqFirst: number } | undefined;
 }) {
   const isEmpty = session.messageCount === 0 && session.title === null;
   const title = sessionTitle(session);
-  const opening = visible(session.opening ?? "")
-    .replace(/\s+/g, " ")
-    .trim();
+  const opening = oneLine(session.opening);
+  // What was asked first is mostly the title.
+  const isTitle = opening.toLowerCase().startsWith(title.replace(/…$/, "").toLowerCase());
+  const told = oneLine(session.outcome) || (isTitle ? "" : opening);
   return (
     <li>
       <a class="row" data-row href={href({ view: "session", session: session.id, seq: news?.seqFirst })}>
@@ -306,10 +313,9 @@ function SessionRow({
           {isEmpty ? (
             <span class="row-sub">{title}</span>
           ) : (
-            opening &&
-            !opening.toLowerCase().startsWith(title.replace(/…$/, "").toLowerCase()) && (
+            told && (
               <span class="row-sub" dir="auto">
-                {opening}
+                {told}
               </span>
             )
           )}
