@@ -52,6 +52,7 @@ export interface GetRoutes {
   "/api/work": { request: WorkRequest; answer: WorkAnswer };
   /** What a compaction lost. `summary` is the id of a message of the agent's summary. */
   "/api/lost": { request: { session: string; summary: number }; answer: { lost: Lost | null } };
+  "/api/usage": { request: NoParameters; answer: { rows: UsageRow[]; sql: string } };
   "/api/health": { request: NoParameters; answer: HealthAnswer };
   /** Both read the whole file in another process, and take seconds with a large store. */
   "/api/doctor": { request: NoParameters; answer: { findings: Finding[] } };
@@ -592,6 +593,21 @@ export interface Cost {
   inputTokens: number;
   outputTokens: number;
   /** Null if no price is known. */
+  costUsd: number | null;
+}
+
+/** What a model read and wrote on a day (UTC), as far as transcripts tell. */
+export interface UsageRow {
+  day: string;
+  project: string | null;
+  model: string | null;
+  agent: string | null;
+  replyCount: number;
+  /** Without what came from a cache. */
+  inputTokens: number;
+  cachedTokens: number;
+  outputTokens: number;
+  /** Null if no program said it. */
   costUsd: number | null;
 }
 

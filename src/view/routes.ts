@@ -23,7 +23,7 @@ import type { Asking } from "./ask.ts";
 import { contextAnswer } from "./context.ts";
 import { Events } from "./events.ts";
 import { forestAnswer, logAnswer, whyAnswer } from "./forest.ts";
-import { healthAnswer } from "./health.ts";
+import { healthAnswer, usageAnswer } from "./health.ts";
 import { membersOf, messagesPage, outlineOf } from "./messages.ts";
 import { queryOf, wholeText, yesText } from "./request.ts";
 import { searchAnswer, themesAnswer } from "./search.ts";
@@ -193,6 +193,7 @@ export class Routes {
     "/api/lost": this.#withStore({ session: text(), summary: wholeText(0) }, (store, { session, summary }) => ({
       lost: store.lost({ sessionId: session, summaryId: summary, limit: LOST_LINES_MAX }) ?? null,
     })),
+    "/api/usage": () => this.view.readOnce("usage", usageAnswer),
     "/api/health": this.#withStore({}, (store) => healthAnswer(store)),
     "/api/doctor": async (_parameters, signal) => ({
       findings: await this.#apart.ask({ kind: "doctor", path: this.view.path }, signal),

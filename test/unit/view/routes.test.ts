@@ -153,7 +153,7 @@ test("search finds what is typed, says where, and explains its scores", async ()
   expect(parts).toMatchObject({ words: expect.any(Number) });
   const only = await view.get("/api/search", { q: "thermometer", session: "t", limit: 1 });
   expect([only.sessions.length, only.more]).toEqual([1, false]);
-  expect((await view.get("/api/search", { q: "thermometer", source: "codex" })).sessions).toEqual([]);
+  expect((await view.get("/api/search", { q: "thermometer" })).sessions).toEqual([]);
   expect((await view.get("/api/search", { q: "" })).sessions).toEqual([]);
   expect((await view.get("/api/search", { q: "thermometr" })).note).toMatch(/^Did you mean thermometer/i);
 });
@@ -655,6 +655,37 @@ test("work begins with what comes up most: no probes, no other tools, paths with
   await store.upkeep();
   const now = await view.get("/api/work-overview", { sinceMs: 8_200, project });
   expect(now.files[0]).toMatchObject({ name: "src/lock.ts", count: 2 });
+});
+
+test("what agents used is told by day, project, model and agent, without a price that nobody said", async () => {
+  const store = temporaryStore();
+  const told = (model: string, output_tokens: number, cost?: number): MessageInput => ({
+    ...reply("Done."),
+    createdAt: Date.UTC(2026, 1, 3),
+    metadata: { model, usage: { input_tokens: 10, cache_read_input_tokens: 5, output_tokens }, ...(cost && { cost }) },
+  });
+  store.session("a", { project: "bakery" }).append([user("Bake."), told("m", 20), told("m", 30)]);
+  store.session("b", { project: "mill" }).append([user("Mill."), told("n", 40, 0.25)]);
+  const view = await ServedView.entered(store);
+  const { rows, sql } = await view.get("/api/usage", {});
+  const day = "2026-02-03";
+  const sorted = rows.sort((left, right) => left.replyCount - right.replyCount);
+  const tokens = { cachedTokens: 10, inputTokens: 20, outputTokens: 50 };
+  expect(sorted).toEqual([
+    {
+      day,
+      project: "mill",
+      model: "n",
+      agent: null,
+      replyCount: 1,
+      inputTokens: 10,
+      cachedTokens: 5,
+      outputTokens: 40,
+      costUsd: 0.25,
+    },
+    { day, project: "bakery", model: "m", agent: null, replyCount: 2, ...tokens, costUsd: null },
+  ]);
+  expect(store.query(sql)).toHaveLength(2);
 });
 
 test("what a compaction lost is told by its summary", async () => {
