@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { UsageRow } from "../../api.ts";
 import { useGet } from "../client.ts";
 import { compact, number, tokens, usd, visible } from "../format.ts";
@@ -118,8 +118,11 @@ function HeatMap({ rows }: { rows: readonly UsageRow[] }) {
     links[links.indexOf(document.activeElement as SVGAElement) + step]?.focus();
   };
   const last = cells.at(-1)!.index;
+  const figure = useRef<HTMLElement>(null);
+  // On a narrow screen, the newest days are shown first.
+  useLayoutEffect(() => figure.current?.scrollTo({ left: figure.current.scrollWidth }), []);
   return (
-    <figure class="heat">
+    <figure class="heat" ref={figure}>
       <svg
         viewBox={`0 0 ${WEEKS * STEP} ${HEAD + 7 * STEP}`}
         role="group"
