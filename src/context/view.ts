@@ -1,5 +1,6 @@
 import { IMPORTANT, takeCitations, withShortCitations } from "../core/citations.ts";
 import { StoreError } from "../core/errors.ts";
+import { addTo, groupedBy } from "../core/groups.ts";
 import { formatHandle } from "../core/handle.ts";
 import type { Message } from "../core/message.ts";
 import { type DoneSummary, type Repositories, type SessionState, ThemeRoots } from "../store/index.ts";
@@ -139,11 +140,7 @@ export function loadColdView(repositories: Repositories, state: SessionState): C
   };
 
   const shown = repositories.summaries.shown({ sessionId: state.sessionId });
-  const ofClusters = new Map<number, DoneSummary[]>();
-  for (const row of shown) {
-    ofClusters.set(row.rootId, [...(ofClusters.get(row.rootId) ?? []), row]);
-  }
-  for (const rows of ofClusters.values()) {
+  for (const rows of groupedBy(shown, ({ rootId }) => rootId).values()) {
     const { rootId, logPosition, title } = rows.at(-1)!;
     const draft = draftOf(rootId);
     const messageCount = rows.reduce((count, row) => count + row.messageCount, 0);
@@ -162,7 +159,7 @@ export function loadColdView(repositories: Repositories, state: SessionState): C
   const overlapSteps = new Map<number, number[]>();
   for (const { id, seq, stepId } of state.window) {
     if (seq >= state.graduatedSeq) break;
-    overlapSteps.set(stepId, [...(overlapSteps.get(stepId) ?? []), id]);
+    addTo(overlapSteps, stepId, id);
   }
   const draftPlace = (root: number, position: number) => {
     const draft = draftOf(root);
@@ -175,7 +172,7 @@ export function loadColdView(repositories: Repositories, state: SessionState): C
   );
   for (const [stepId, windowIds] of overlapSteps) {
     // If the first step of a cluster was forgotten, the next one has its place in the log, which may be earlier.
-    const entry = entered.get(stepId) ?? unions.entered(state.sessionId, stepId);
+    const entry = entered.get(stepId) ?? unions.entered({ sessionId: state.sessionId, stepId });
     if (entry === undefined) {
       const reason = `the log does not say when steps of session "${state.sessionId}" entered the forest`;
       throw new StoreError("STORE_CORRUPT", { path: repositories.database.path, reason });
@@ -193,7 +190,7 @@ export function loadColdView(repositories: Repositories, state: SessionState): C
   const placeOf = ({ stepId, seq }: { stepId: number; seq: number }): ThemePlace => {
     const known = places.get(stepId);
     if (known !== undefined) return known;
-    const entry = unions.entered(state.sessionId, stepId);
+    const entry = unions.entered({ sessionId: state.sessionId, stepId });
     if (entry === undefined) {
       const reason = `message ${seq} of session "${state.sessionId}" has left the window but is in no theme`;
       throw new StoreError("STORE_CORRUPT", { path: repositories.database.path, reason });

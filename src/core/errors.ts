@@ -358,6 +358,16 @@ export class StoreError<C extends ErrorCode = ErrorCode> extends Error {
   }
 }
 
+/** Returns what `read` returns; undefined if it throws an error with one of these codes. */
+export function unless<T>(codes: readonly ErrorCode[], read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (StoreError.is(error) && codes.includes(error.code)) return undefined;
+    throw error;
+  }
+}
+
 /** The most characters of a text that an error message quotes. `details` has the whole text. */
 const QUOTED_CHARS_MAX = 1_000;
 

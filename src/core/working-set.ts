@@ -1,3 +1,5 @@
+import { addTo } from "./groups.ts";
+
 /** A file's name has no spaces, quotes, commas or braces, so that a list of files can be parsed. */
 const IN_NAME = /[\p{L}\p{N}_@~.$+%/\\:*-]/u;
 const ASCII_IN_NAME = Array.from({ length: 128 }, (_, code) => IN_NAME.test(String.fromCharCode(code)));
@@ -110,12 +112,6 @@ export class WorkingSet {
     }
     return [...weights].sort(([, a], [, b]) => b - a).map(([path]) => path);
   }
-}
-
-function addTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [value]);
-  else list.push(value);
 }
 
 const LABEL = "files: ";

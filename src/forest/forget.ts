@@ -1,3 +1,4 @@
+import { addTo } from "../core/groups.ts";
 import type { DecidedRow } from "./forest.ts";
 
 /**
@@ -15,7 +16,7 @@ export function logWithout(rows: readonly DecidedRow[], gone: ReadonlySet<number
   const absorbedBy = new Map<number, number[]>();
   for (const { kind, node, root } of rows) {
     if ((kind === "start" || kind === "join") && !gone.has(node) && !firstLeft.has(root)) firstLeft.set(root, node);
-    if (kind === "unite") absorbedBy.set(root, [...(absorbedBy.get(root) ?? []), node]);
+    if (kind === "unite") addTo(absorbedBy, root, node);
   }
   const heirs = new Map<number, number | undefined>();
   /** Returns the root that replaces a theme's root; undefined if the theme is empty. */

@@ -217,7 +217,7 @@ class ReembedRun {
       const vectors = await this.#vectorsOf(batch);
       if (stageVectors(this.#repositories, this.#target, vectors) === undefined) return; // another process was faster
       this.#stagedTo = batch.at(-1)?.id ?? this.#stagedTo;
-      this.#embeddedCount += batch.filter(({ embedding }) => embedding === undefined).length;
+      this.#embeddedCount += batch.filter(({ hasVector }) => !hasVector).length;
       if (batch.length > 0) this.#report("embed", this.#embeddedCount, Math.max(totalCount, this.#embeddedCount));
       if (batch.length < limit) return;
     }
@@ -226,16 +226,17 @@ class ReembedRun {
   async #vectorsOf(batch: readonly UnstagedMessage[]): Promise<{ id: number; embedding: Float32Array | undefined }[]> {
     const { embedder } = this.#options;
     if (!isRemote(embedder)) return batch.map((message) => this.#localVector(message));
-    const wanting = batch.filter(({ text, embedding }) => embedding === undefined && text.trim() !== "");
+    const wanting = batch.filter(({ text, hasVector }) => !hasVector && text.trim() !== "");
     const texts = wanting.map(({ text }) => text);
     const vectors = texts.length === 0 ? [] : await this.#remoteVectors(embedder, texts);
     const byId = new Map(wanting.map(({ id }, index) => [id, vectors[index]]));
-    return batch.map(({ id, embedding }) => ({ id, embedding: embedding ?? byId.get(id) }));
+    return batch.map(({ id }) => ({ id, embedding: byId.get(id) }));
   }
 
-  #localVector({ id, text, embedding }: UnstagedMessage): { id: number; embedding: Float32Array | undefined } {
+  /** Returns no vector for a message that has one. */
+  #localVector({ id, text, hasVector }: UnstagedMessage): { id: number; embedding: Float32Array | undefined } {
     const { embedder } = this.#options;
-    if (embedding !== undefined || isRemote(embedder)) return { id, embedding };
+    if (hasVector || isRemote(embedder)) return { id, embedding: undefined };
     const made = embedder.embed(text);
     return { id, embedding: made && checkedVector(made, embedder.dimension) };
   }
@@ -346,8 +347,8 @@ class ReembedRun {
     const { reembedding } = this.#repositories;
     const last = reembedding.unstaged(this.#target, this.#stagedTo, LAST_MESSAGES_MAX + 1);
     if (last.length > LAST_MESSAGES_MAX) return undefined;
-    const isDue = ({ text, embedding }: UnstagedMessage): boolean =>
-      isRemote(this.#options.embedder) && embedding === undefined && text.trim() !== "";
+    const isDue = ({ text, hasVector }: UnstagedMessage): boolean =>
+      isRemote(this.#options.embedder) && !hasVector && text.trim() !== "";
     const withoutVector = last.filter(isDue);
     if (withoutVector.some(({ isGraduated }) => isGraduated)) return undefined;
     for (const message of last) {

@@ -77,7 +77,7 @@ const TASKS = ["description", "prompt", "task", "message", "instructions"];
 /** Programs that print files, and the option that makes `sed` change them. */
 const PRINTING = new Set(["cat", "head", "tail", "less", "more", "bat", "nl", "sed"]);
 /** Programs that print lines which others wrote. An error in such a line is not theirs. */
-const QUOTING =
+export const QUOTING =
   /^(?:cat|head|tail|less|more|bat|nl|sed|[ef]?grep|rg|ag|find|ls|awk|jq|diff|git (?:log|show|diff|blame|grep))(?: |$)/;
 const SED_SCRIPT = /^[\d,$]*[sy]([^\w\s]).*\1|^[\d,$]+[pd]$/;
 const IN_PLACE = /^-(?:i|-in-place)/;

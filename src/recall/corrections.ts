@@ -1,4 +1,5 @@
 import { editsBetween } from "../core/edits.ts";
+import { addTo } from "../core/groups.ts";
 import type { QueryWord } from "./query.ts";
 import type { Lookup } from "./source.ts";
 
@@ -51,8 +52,7 @@ function nearestStem(typed: string, { stemsFrom, countOf }: Pick<Lookup, "stemsF
   const near = new Map<number, string[]>();
   for (const stem of stemsFrom(typed.slice(0, SHARED_CHARS))) {
     if (Math.abs(stem.length - typed.length) > editsMax || !ONLY_LETTERS.test(stem)) continue;
-    const edits = editsBetween(typed, stem, editsMax);
-    near.set(edits, [...(near.get(edits) ?? []), stem]);
+    addTo(near, editsBetween(typed, stem, editsMax), stem);
   }
   for (let edits = 1; edits <= editsMax; edits++) {
     const counted = (near.get(edits) ?? []).map((stem) => ({ stem, count: countOf(stem) }));

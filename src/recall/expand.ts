@@ -129,7 +129,7 @@ function offsetAround(ids: readonly number[], messageId: number | undefined, lim
 function placeOf(repositories: Repositories, { sessionId, seq, stepId }: Message): MessagePlace {
   const { unions, clusters, subjects, generations } = repositories;
   generations.newest(); // fails if a generation is damaged
-  const clusterRoot = unions.entered(sessionId, stepId)?.clusterRoot;
+  const clusterRoot = unions.entered({ sessionId, stepId })?.clusterRoot;
   if (clusterRoot === undefined) return { sessionId, seq, cluster: null, theme: null, subject: null };
   const cluster = clusters.byRoot(sessionId, clusterRoot);
   const position = unions.lastPosition(sessionId);

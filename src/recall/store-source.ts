@@ -73,7 +73,7 @@ export function storeSource(
     },
     counterparts: (messageId, sessionId) => origins.counterparts({ messageId, sessionId }),
     clusterOf: (sessionId, stepId) => {
-      const root = unions.entered(sessionId, stepId)?.clusterRoot;
+      const root = unions.entered({ sessionId, stepId })?.clusterRoot;
       return root === undefined ? null : formatHandle("cluster", root, unions.lastPosition(sessionId));
     },
   };

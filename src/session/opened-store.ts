@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import { resolve } from "node:path";
 import { v7 as uuidv7 } from "uuid";
 import { type Clock, systemClock } from "../core/clock.ts";
-import { StoreError } from "../core/errors.ts";
+import { StoreError, unless } from "../core/errors.ts";
 import { forgetHookLines } from "../core/hook-lines.ts";
 import { PAGE_LIMIT_MAX } from "../core/limits.ts";
 import type { Message } from "../core/message.ts";
@@ -634,12 +634,7 @@ export class OpenedStore implements Store {
 
   /** Reads what need not be known to forget, because a damaged file must not prevent forgetting. */
   #unlessDamaged<T>(read: () => T): T | undefined {
-    try {
-      return this.#database.read(read);
-    } catch (error) {
-      if (!StoreError.is(error, "STORE_CORRUPT")) throw error;
-      return undefined;
-    }
+    return unless(["STORE_CORRUPT"], () => this.#database.read(read));
   }
 
   restore(sessionId: string, options: RestoreOptions = {}): boolean {

@@ -261,12 +261,13 @@ export interface Store {
    * Does the store's background maintenance now:
    *
    * - Vectors that are due are requested.
+   * - A forest that another version of Coppice has grown by other rules is grown again, if the embedder is local.
    * - A session whose newest message is a day old is idle: all its steps except the newest enter the forest.
    * - The clusters of an idle session settle when it has been silent for longer than it lasted, or for thirty days.
    * - Settled clusters are assigned to subjects, and the indexes are brought up to date.
    * - Some rows are compared with their checksums and indexes, for a few milliseconds; the next upkeep goes on from there.
    *
-   * `resolveDirty` does this too, but compares no rows, and skips sessions that this process has changed within a day. Call `upkeep`
+   * `resolveDirty` does this too, but grows no forest again, compares no rows, and skips sessions that this process has changed within a day. Call `upkeep`
    * after you import old conversations.
    *
    * With `only: "vectors"`, only the vectors that are due are requested. If you append a long history with a remote embedder, call this

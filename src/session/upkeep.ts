@@ -5,11 +5,11 @@ import { untilAborted } from "../core/until-aborted.ts";
 import { moveIdleSessions } from "../ingest/frontier.ts";
 import type { EmbedderTerms } from "../ingest/graduate.ts";
 import { indexTail } from "../ingest/index-texts.ts";
-import { moveVectors } from "../ingest/reembed.ts";
+import { moveVectors, reembed } from "../ingest/reembed.ts";
 import { SubjectPlacer } from "../ingest/subjects.ts";
 import type { EmbedOptions, EmbedResult, VectorCollector } from "../ingest/vector-collector.ts";
 import { type Embedder, isRemote } from "../models/embedder.ts";
-import { erase, isErasingDue, type Repositories, scrub } from "../store/index.ts";
+import { erase, isErasingDue, isPlacedNow, type Repositories, scrub } from "../store/index.ts";
 
 export interface UpkeepPorts {
   repositories: Repositories;
@@ -20,6 +20,7 @@ export interface UpkeepPorts {
   changedAtMs: ReadonlyMap<string, number>;
   nearest: NearestClusters;
   vectors: VectorCollector;
+  useEmbedder(embedder: Embedder): void;
 }
 
 /**
@@ -76,6 +77,7 @@ export class Upkeep {
     };
     const steps = [
       ...(isRemote(embedder) ? [embed] : []),
+      ...(isAsked && !isRemote(embedder) ? [() => this.#regrow(signal)] : []),
       () => this.#moveIdle(signal, isAsked),
       () => this.#placer.placeAll(signal),
       () => moveVectors(repositories, signal),
@@ -97,6 +99,15 @@ export class Upkeep {
     signal.throwIfAborted();
     if (errors.length > 0) throw errors[0];
     return embedded;
+  }
+
+  /** Grows the forest again if another version of placement has grown it. A remote embedder may cost money, so its store waits for `reembed`. */
+  async #regrow(signal: AbortSignal): Promise<void> {
+    const { repositories, embedder, clock } = this.#ports;
+    const { database, generations } = repositories;
+    const isOld = (): boolean => generations.newest()?.embedderId === embedder.id && !isPlacedNow(repositories);
+    if (!database.read(isOld)) return;
+    await reembed(repositories, { embedder, clock, signal, onSwitch: () => this.#ports.useEmbedder(embedder) });
   }
 
   /** Removes the bytes of what was forgotten, if a process was killed before, or others were reading. */

@@ -1,4 +1,5 @@
 import { LABEL, statementsIn, takeCitations } from "../core/citations.ts";
+import { addTo } from "../core/groups.ts";
 
 /**
  * Gives each statement of a reply about several clusters to the cluster of the newest message that it cites, so that a rewind
@@ -17,7 +18,7 @@ export function sharedTexts(text: string, clusters: readonly (readonly number[])
       const cited = takeCitations(statement).seqs.filter((seq) => clusterOf.has(seq));
       const cluster = clusterOf.get(Math.max(...cited));
       if (cluster === undefined) continue;
-      statements.set(cluster, [...(statements.get(cluster) ?? []), statement]);
+      addTo(statements, cluster, statement);
     }
     for (const [cluster, own] of statements) lines[cluster]!.push(label + own.join(", "));
   }

@@ -19,8 +19,9 @@ import type { AnswerSession } from "../session/aids/answer.ts";
 import type { AskAnswer } from "../session/aids/ask-answer.ts";
 import type { NearTheme } from "../session/aids/near-themes.ts";
 import type { WorkItem, WorkQuestion } from "../session/aids/work-items.ts";
+import type { WorkCount, WorkOverview } from "../session/aids/work-overview.ts";
 
-export type { SessionOverview };
+export type { SessionOverview, WorkCount };
 
 // The routes of `coppice view`, and the JSON of each. Parameters of a GET are in its query string, and all times are Unix
 // milliseconds. Every answer is same-origin and needs the key that `POST /api/enter` gives, in the header `coppice-key`. A refusal is
@@ -47,9 +48,11 @@ export interface GetRoutes {
   "/api/subjects": { request: SubjectsRequest; answer: SubjectsAnswer };
   "/api/subject": { request: { handle: string; limit?: number }; answer: SubjectPage & { sql: string } };
   "/api/recap": { request: { sinceMs?: number; project?: string }; answer: Recap };
+  "/api/work-overview": { request: { project?: string; sinceMs?: number }; answer: WorkOverview & { sql: string } };
   "/api/work": { request: WorkRequest; answer: WorkAnswer };
   /** What a compaction lost. `summary` is the id of a message of the agent's summary. */
   "/api/lost": { request: { session: string; summary: number }; answer: { lost: Lost | null } };
+  "/api/usage": { request: NoParameters; answer: { rows: UsageRow[]; sql: string } };
   "/api/health": { request: NoParameters; answer: HealthAnswer };
   /** Both read the whole file in another process, and take seconds with a large store. */
   "/api/doctor": { request: NoParameters; answer: { findings: Finding[] } };
@@ -128,10 +131,15 @@ export interface SessionsRequest {
 
 export interface SessionsAnswer {
   /** Newest first. */
-  sessions: SessionOverview[];
+  sessions: ListedSession[];
   /** The `offset` of the next page, or null after the last one. */
   next: number | null;
   sql: string;
+}
+
+export interface ListedSession extends SessionOverview {
+  /** What came of it, in the closing words of its agent; null if they tell nothing. */
+  outcome: string | null;
 }
 
 export interface DaysRequest {
@@ -585,6 +593,21 @@ export interface Cost {
   inputTokens: number;
   outputTokens: number;
   /** Null if no price is known. */
+  costUsd: number | null;
+}
+
+/** What a model read and wrote on a day (UTC), as far as transcripts tell. */
+export interface UsageRow {
+  day: string;
+  project: string | null;
+  model: string | null;
+  agent: string | null;
+  replyCount: number;
+  /** Without what came from a cache. */
+  inputTokens: number;
+  cachedTokens: number;
+  outputTokens: number;
+  /** Null if no program said it. */
   costUsd: number | null;
 }
 

@@ -1,11 +1,23 @@
 import type { Store } from "../index.ts";
-import type { Cost, HealthAnswer } from "./api.ts";
+import type { Cost, HealthAnswer, UsageRow } from "./api.ts";
 import { sql } from "./sql.ts";
 
 const PAID = `count(*) AS summaryCount, coalesce(sum(input_tokens), 0) AS inputTokens,
   coalesce(sum(output_tokens), 0) AS outputTokens, sum(cost_usd) AS costUsd`;
 const ROWS_MAX = 400;
 const SESSIONS_MAX = 100;
+const USAGE_ROWS_MAX = 20_000;
+
+const USAGE_SQL = `SELECT u.day, u.project, u.model, s.source AS agent, sum(reply_count) AS replyCount,
+  sum(input_tokens + cache_write_tokens) AS inputTokens, sum(cache_read_tokens) AS cachedTokens,
+  sum(output_tokens) AS outputTokens, sum(cost_usd) AS costUsd
+FROM usage u JOIN sessions s ON s.id = u.session_id
+GROUP BY 1, 2, 3, 4 ORDER BY u.day DESC LIMIT ${USAGE_ROWS_MAX}`;
+
+/** It reads every message of a model. */
+export function usageAnswer(store: Store): { rows: UsageRow[]; sql: string } {
+  return { rows: store.query(USAGE_SQL) as unknown as UsageRow[], sql: USAGE_SQL };
+}
 
 export function healthAnswer(store: Store): HealthAnswer {
   const byDay = `SELECT date(created_at_ms / 1000, 'unixepoch') AS key, summarizer_id AS summarizerId, ${PAID}

@@ -23,14 +23,14 @@ import type { Asking } from "./ask.ts";
 import { contextAnswer } from "./context.ts";
 import { Events } from "./events.ts";
 import { forestAnswer, logAnswer, whyAnswer } from "./forest.ts";
-import { healthAnswer } from "./health.ts";
+import { healthAnswer, usageAnswer } from "./health.ts";
 import { membersOf, messagesPage, outlineOf } from "./messages.ts";
 import { queryOf, wholeText, yesText } from "./request.ts";
 import { searchAnswer, themesAnswer } from "./search.ts";
 import { newsOf, SessionList, sessionPage } from "./sessions.ts";
 import { sql } from "./sql.ts";
 import type { ViewStore } from "./view-store.ts";
-import { workAnswer } from "./work.ts";
+import { workAnswer, workOverviewAnswer } from "./work.ts";
 
 type Get<R extends keyof GetRoutes> = (
   parameters: URLSearchParams,
@@ -187,9 +187,13 @@ export class Routes {
       { file: z.optional(text()), error: z.optional(text()), command: z.optional(text()), project: z.optional(text()) },
       workAnswer,
     ),
+    "/api/work-overview": withQuery({ project: z.optional(text()), sinceMs: z.optional(wholeText(0)) }, (request) =>
+      this.view.readOnce(`work ${JSON.stringify(request)}`, (store) => workOverviewAnswer(store, request)),
+    ),
     "/api/lost": this.#withStore({ session: text(), summary: wholeText(0) }, (store, { session, summary }) => ({
       lost: store.lost({ sessionId: session, summaryId: summary, limit: LOST_LINES_MAX }) ?? null,
     })),
+    "/api/usage": () => this.view.readOnce("usage", usageAnswer),
     "/api/health": this.#withStore({}, (store) => healthAnswer(store)),
     "/api/doctor": async (_parameters, signal) => ({
       findings: await this.#apart.ask({ kind: "doctor", path: this.view.path }, signal),

@@ -3,9 +3,11 @@ import { TIME_MS_MAX } from "../core/limits.ts";
 import { HIDDEN, tagNamespace } from "../core/tags.ts";
 import type { SessionOverview, Store } from "../index.ts";
 import { beganAtMs } from "../session/aids/began-at.ts";
+import { outcomeOf } from "../session/aids/outcome.ts";
 import type {
   DaysAnswer,
   DaysRequest,
+  ListedSession,
   NewsAnswer,
   SessionAnswer,
   SessionLink,
@@ -34,6 +36,7 @@ type Position = ReturnType<ViewStore["position"]>;
 export class SessionList {
   readonly #view: ViewStore;
   #items: ReadonlyMap<string, SessionOverview> = new Map();
+  readonly #outcomes = new Map<string, { state: string; outcome: string | null }>();
   #seen: Position | undefined;
   #shape: string | undefined;
   #readAtMs = Number.NEGATIVE_INFINITY;
@@ -111,11 +114,28 @@ export class SessionList {
       const found = await this.#view.read((store) => store.sessions(options));
       const isMore = found.length + unreadableCount > limit;
       const next = isMore ? offset + limit : null;
-      return { sessions: found.slice(0, limit - unreadableCount).map(itemOf), next, sql: statement };
+      return { sessions: await this.#listed(found.slice(0, limit - unreadableCount)), next, sql: statement };
     }
     const found = await this.#chosen(request);
     const next = offset + limit < found.length ? offset + limit : null;
-    return { sessions: found.slice(offset, offset + limit).map(itemOf), next, sql: statement };
+    return { sessions: await this.#listed(found.slice(offset, offset + limit)), next, sql: statement };
+  }
+
+  /** Adds what came of each session, which is read again when it has other messages. */
+  async #listed(overviews: readonly SessionOverview[]): Promise<ListedSession[]> {
+    const listed: ListedSession[] = [];
+    for (const overview of overviews) {
+      const { id, messageCount, updatedAtMs } = overview;
+      const state = `${messageCount} ${updatedAtMs}`;
+      let told = this.#outcomes.get(id);
+      if (told?.state !== state) {
+        await nextTurn();
+        told = { state, outcome: await this.#view.read((store) => outcomeOf(store, id)) };
+        this.#outcomes.set(id, told);
+      }
+      listed.push({ ...itemOf(overview), outcome: told.outcome });
+    }
+    return listed;
   }
 
   /** Sessions that meet some conditions, the most recently used first. */

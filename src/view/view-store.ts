@@ -13,6 +13,8 @@ export class ViewStore {
   /** Undefined if the store belongs to the program that serves it. */
   readonly #open: (() => Store) | undefined;
   #store: Store;
+  readonly #kept = new Map<string, unknown>();
+  #keptAt: string | undefined;
 
   constructor(given: Store | (() => Store), isWritable: boolean) {
     this.#open = typeof given === "function" ? given : undefined;
@@ -33,6 +35,15 @@ export class ViewStore {
       this.#store = store;
       return await work(store);
     }
+  }
+
+  /** As `read`, for what takes long. An answer is kept until the store changes. @param key  Names the work and what it was asked for. */
+  async readOnce<T>(key: string, work: (store: Store) => T): Promise<T> {
+    const position = JSON.stringify(this.position());
+    if (position !== this.#keptAt) this.#kept.clear();
+    this.#keptAt = position;
+    if (!this.#kept.has(key)) this.#kept.set(key, await this.read(work));
+    return this.#kept.get(key) as T;
   }
 
   /** @throws {StoreError} `STORE_READONLY`. */

@@ -1,10 +1,12 @@
 import type { Store } from "../index.ts";
 import { workItems } from "../session/aids/work-items.ts";
+import { type WorkOverview, workOverview } from "../session/aids/work-overview.ts";
 import { internalsOf } from "../session/opened-store.ts";
 import type { WorkAnswer, WorkRequest } from "./api.ts";
 import { Fragment, sql } from "./sql.ts";
 
 const ITEMS_MAX = 50;
+const COUNTS_MAX = 10;
 
 export function workAnswer(store: Store, { project, ...asked }: WorkRequest): WorkAnswer {
   const items = workItems(store, asked, { limit: ITEMS_MAX, ...(project !== undefined && { project }) });
@@ -16,6 +18,18 @@ export function workAnswer(store: Store, { project, ...asked }: WorkRequest): Wo
     items: items.map((item) => ({ ...item, lines: item.lines.map(withSeq) })),
     sql: workSql(asked, project),
   };
+}
+
+export function workOverviewAnswer(
+  store: Store,
+  { project, sinceMs }: { project?: string | undefined; sinceMs?: number | undefined },
+): WorkOverview & { sql: string } {
+  const ofProject = project === undefined ? "" : sql`project = ${project} AND`;
+  const statement = sql`
+    SELECT kind, project, target, outcome, error, count(DISTINCT created_at_ms) AS count, count(DISTINCT session_id) AS sessions
+    FROM work WHERE ${new Fragment(ofProject)} created_at_ms >= ${sinceMs ?? 0}
+    GROUP BY kind, project, target, outcome, error ORDER BY count DESC LIMIT ${ITEMS_MAX}`;
+  return { ...workOverview(store, { project, sinceMs, limit: COUNTS_MAX }), sql: statement };
 }
 
 function workSql({ file, error, command }: Omit<WorkRequest, "project">, project: string | undefined): string {

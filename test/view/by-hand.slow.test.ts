@@ -477,7 +477,7 @@ describe.skipIf(!hasChromium)("by hand", () => {
     await page.getByRole("button", { name: "By project" }).click();
     await page
       .locator("section", { has: page.getByRole("heading", { name: "What agents used" }) })
-      .getByRole("columnheader", { name: "replies" })
+      .getByRole("columnheader", { name: "Replies" })
       .waitFor();
     await remember();
     await copyData();

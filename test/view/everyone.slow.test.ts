@@ -21,6 +21,7 @@ const VIEWS: [name: string, query: string, ready: string][] = [
   ["a context", `view=context&${PRUNE}&compare=1&tokens2=3000&query=lock`, ".stretch"],
   ["a forest", `view=forest&${PRUNE}`, ".log .tree-row"],
   ["subjects", "view=subjects", ".row"],
+  ["work", "view=work", ".counts"],
   ["health", "view=health", ".tiles"],
 ];
 const WIDTHS = [360, 768, 1280, 2560];

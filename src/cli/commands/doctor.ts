@@ -1,5 +1,5 @@
 import { Option } from "commander";
-import { StoreError } from "../../core/errors.ts";
+import { StoreError, unless } from "../../core/errors.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
@@ -53,17 +53,8 @@ async function examine(stores: OpenedStores, deep: boolean): Promise<{ stats: St
     const { examineUnopened } = await import("../../session/doctor.ts");
     return { stats: null, ofStore: examineUnopened(error) };
   }
-  return { stats: statsOf(store), ofStore: store.doctor({ deep }) };
-}
-
-/** Returns null for a damaged store. What is damaged is a finding. */
-function statsOf(store: Store): StoreStats | null {
-  try {
-    return store.stats();
-  } catch (error) {
-    if (StoreError.is(error, "STORE_CORRUPT")) return null;
-    throw error;
-  }
+  const stats = unless(["STORE_CORRUPT"], () => store.stats()) ?? null; // what is damaged is a finding
+  return { stats, ofStore: store.doctor({ deep }) };
 }
 
 /** Returns the counts that no finding tells. */

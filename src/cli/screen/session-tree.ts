@@ -1,3 +1,4 @@
+import { groupedBy } from "../../core/groups.ts";
 import type { Session } from "../../session/session.ts";
 import type { Store } from "../../session/store.ts";
 import { cutToWidth } from "./display-width.ts";
@@ -20,12 +21,8 @@ export interface SessionTree {
 }
 
 export function sessionTree(store: Store, session: Session): SessionTree {
-  const childrenOf = new Map<string | null, SessionOverview[]>();
-  for (const child of store.sessions({ onUnreadable: () => {} }).reverse()) {
-    const siblings = childrenOf.get(child.parentSessionId);
-    if (siblings === undefined) childrenOf.set(child.parentSessionId, [child]);
-    else siblings.push(child);
-  }
+  const oldestFirst = store.sessions({ onUnreadable: () => {} }).reverse();
+  const childrenOf = groupedBy(oldestFirst, ({ parentSessionId }) => parentSessionId);
   return treeOf(session.info());
 
   function treeOf(overview: SessionOverview): SessionTree {

@@ -1,3 +1,4 @@
+import { groupedBy } from "../../core/groups.ts";
 import { element, escapeText } from "../../core/markup.ts";
 import type { TokenCounter } from "../../core/tokens.ts";
 import { lineTokens, tokenSum } from "../costs.ts";
@@ -117,17 +118,12 @@ class EvidenceSelection {
   #candidates: Candidate[];
   readonly #selected: Candidate[] = [];
   /** The candidates of each passage without a selected step. */
-  readonly #passages = new Map<string, Candidate[]>();
+  readonly #passages: Map<string, Candidate[]>;
 
   constructor(steps: readonly EvidenceStep[], tokenCounter: TokenCounter) {
     this.#tokenCounter = tokenCounter;
     this.#candidates = steps.map((step) => candidateOf(step, tokenCounter));
-    for (const candidate of this.#candidates) {
-      const key = passageKey(candidate.step);
-      const known = this.#passages.get(key);
-      if (known === undefined) this.#passages.set(key, [candidate]);
-      else known.push(candidate);
-    }
+    this.#passages = groupedBy(this.#candidates, ({ step }) => passageKey(step));
   }
 
   get steps(): ShownStep[] {

@@ -79,7 +79,7 @@ export function loadEvidence(
   return groupSteps(all)
     .map(({ messages: step }): EvidenceStep => {
       const { sessionId, stepId, seq } = step[0]!;
-      const entry = unions.entered(sessionId, stepId);
+      const entry = unions.entered({ sessionId, stepId });
       const isCold = entry !== undefined && sessionId === view.sessionId && seq < view.evictedSeq;
       return {
         sessionId,

@@ -1,3 +1,4 @@
+import { addTo } from "../../core/groups.ts";
 import type { Message, Part } from "../../core/message.ts";
 import { messageTokens, type TokenCounter } from "../../core/tokens.ts";
 import { wellFormed } from "../../core/well-formed.ts";
@@ -137,9 +138,7 @@ class CallIds {
     while (this.#taken.has(after)) after = `${before}_${number++}`;
     if (after !== before) this.#next.set(before, number);
     this.#taken.add(after);
-    const waiting = this.#waiting.get(stepId);
-    if (waiting === undefined) this.#waiting.set(stepId, [{ before, after }]);
-    else waiting.push({ before, after });
+    addTo(this.#waiting, stepId, { before, after });
     return after;
   }
 

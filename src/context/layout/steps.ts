@@ -1,3 +1,4 @@
+import { groupedBy } from "../../core/groups.ts";
 import type { Message, Part, ToolCallPart } from "../../core/message.ts";
 import { messageTokens, type TokenCounter } from "../../core/tokens.ts";
 import { messageElement } from "../message-element.ts";
@@ -21,13 +22,8 @@ export const NO_TEXT: Part = { type: "text", text: "[no text]" };
 
 /** Groups messages by `stepId`, in the order in which the steps begin. Steps may interleave. */
 export function groupSteps(messages: readonly Message[], shortened: ReadonlySet<number> = new Set()): Step[] {
-  const messagesByStep = new Map<number, Message[]>();
-  for (const message of messages) {
-    const step = messagesByStep.get(message.stepId);
-    if (step === undefined) messagesByStep.set(message.stepId, [message]);
-    else step.push(message);
-  }
-  return Array.from(messagesByStep.values(), (step) => ({ messages: step, shortened }));
+  const byStep = groupedBy(messages, ({ stepId }) => stepId);
+  return Array.from(byStep.values(), (step) => ({ messages: step, shortened }));
 }
 
 /**

@@ -12,7 +12,7 @@ import {
   type ListSessionsResponse,
   type Session,
 } from "@google/adk";
-import { StoreError } from "../../core/errors.ts";
+import { unless } from "../../core/errors.ts";
 import { setOwn } from "../../core/json.ts";
 import type { Store } from "../../session/store.ts";
 import { appendEventMessages } from "./event-messages.ts";
@@ -98,11 +98,7 @@ export class CoppiceSessionService extends BaseSessionService {
 
   /** Forgets the session with its events, its state and its messages: see `forget` of the store. */
   override async deleteSession(key: DeleteSessionRequest): Promise<void> {
-    try {
-      this.#store.forget(storeSessionIdOf(key));
-    } catch (error) {
-      if (!StoreError.is(error, "SESSION_NOT_FOUND")) throw error;
-    }
+    unless(["SESSION_NOT_FOUND"], () => this.#store.forget(storeSessionIdOf(key)));
   }
 
   override async appendEvent({ session, event }: AppendEventRequest): Promise<Event> {

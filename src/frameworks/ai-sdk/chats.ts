@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { UIMessage } from "ai";
-import { StoreError } from "../../core/errors.ts";
+import { unless } from "../../core/errors.ts";
 import type { Message } from "../../core/message.ts";
 import type { SessionOptions } from "../../core/options.ts";
 import type { Session } from "../../session/session.ts";
@@ -36,14 +36,8 @@ export class CoppiceChats {
 
   /** Returns the messages as they were saved, as JSON gives them back; an empty list for a chat that was never saved. */
   loadMessages<Message extends UIMessage = UIMessage>(chatId: string): Message[] {
-    let session: Session;
-    try {
-      session = this.#store.resume(chatId);
-    } catch (error) {
-      if (StoreError.is(error, "SESSION_NOT_FOUND")) return [];
-      throw error;
-    }
-    return storedIn(session).map(({ message }) => message as Message);
+    const session = unless(["SESSION_NOT_FOUND"], () => this.#store.resume(chatId));
+    return session === undefined ? [] : storedIn(session).map(({ message }) => message as Message);
   }
 
   /**

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { StoreError } from "../../core/errors.ts";
+import { StoreError, unless } from "../../core/errors.ts";
 import type { JsonValue } from "../../core/message.ts";
 import { projectAt } from "../../core/project.ts";
 import type { ImportEvent, ImportedMessage, ImportedSession } from "../../importers/importer.ts";
@@ -213,11 +213,7 @@ export class CoppiceSessionStore {
     if (given !== undefined) this.#store.session(session.id, { title: titleOf(given) });
     const project = projectAt(folder);
     if (project === undefined) return;
-    try {
-      this.#store.session(session.id, { project });
-    } catch (error) {
-      if (!StoreError.is(error, "SESSION_CONFLICT")) throw error;
-    }
+    unless(["SESSION_CONFLICT"], () => this.#store.session(session.id, { project }));
   }
 
   #appendMessages(key: SessionKey, own: Session, said: readonly Said[]): void {

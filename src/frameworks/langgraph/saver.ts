@@ -21,7 +21,7 @@ import {
   type WritesSortKey,
   writesSortKey,
 } from "@langchain/langgraph-checkpoint";
-import { StoreError } from "../../core/errors.ts";
+import { StoreError, unless } from "../../core/errors.ts";
 import { setOwn } from "../../core/json.ts";
 import type { Store } from "../../session/store.ts";
 import { ChannelValues, type SerializedBytes } from "./channel-values.ts";
@@ -188,11 +188,7 @@ export class CoppiceSaver extends BaseCheckpointSaver {
   /** Forgets the thread's session, and with it everything that the thread stored: see `forget` of the store. */
   async deleteThread(threadId: string): Promise<void> {
     this.#values = new ChannelValues(this.#store);
-    try {
-      this.#store.forget(sessionIdOf(threadId));
-    } catch (error) {
-      if (!StoreError.is(error, "SESSION_NOT_FOUND")) throw error;
-    }
+    unless(["SESSION_NOT_FOUND"], () => this.#store.forget(sessionIdOf(threadId)));
   }
 
   /** Serializes a value of a channel. The copy stays as it is if the caller changes bytes in place. */

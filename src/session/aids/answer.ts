@@ -1,4 +1,4 @@
-import { StoreError } from "../../core/errors.ts";
+import { groupedBy } from "../../core/groups.ts";
 import { withoutMarkdown } from "../../core/inline-markdown.ts";
 import { cutLine } from "../../models/lines.ts";
 import { sentencesOf } from "../../models/sentences.ts";
@@ -8,7 +8,7 @@ import type { Session } from "../session.ts";
 import type { Store } from "../store.ts";
 import { answersFirst } from "./answers-first.ts";
 import { projectNamer } from "./project-meant.ts";
-import { isSame } from "./session-name.ts";
+import { isSame, unlessDamaged } from "./session-name.ts";
 
 /** So many hits of a session come before those of others. */
 const TOGETHER_MAX = 3;
@@ -63,8 +63,7 @@ export function answerOf<Hit extends RecallHit>(found: readonly Hit[], store?: S
 
 /** Returns up to three hits of each session, then the next three of each, and so on. */
 function roundsOf<Hit extends RecallHit>(hits: readonly Hit[]): Hit[][] {
-  const bySession = new Map<string, Hit[]>();
-  for (const hit of hits) bySession.set(hit.sessionId, [...(bySession.get(hit.sessionId) ?? []), hit]);
+  const bySession = groupedBy(hits, ({ sessionId }) => sessionId);
   const groups: Hit[][] = [];
   for (let from = 0; from < hits.length; from += TOGETHER_MAX) {
     const round = Array.from(bySession.values(), (own) => own.slice(from, from + TOGETHER_MAX));
@@ -154,14 +153,5 @@ class SessionReader {
     const known = this.#sessions.get(id) ?? this.#store.resume(id);
     this.#sessions.set(id, known);
     return known;
-  }
-}
-
-function unlessDamaged<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch (error) {
-    if (StoreError.is(error, "STORE_CORRUPT") || StoreError.is(error, "SESSION_NOT_FOUND")) return undefined;
-    throw error;
   }
 }

@@ -21,7 +21,7 @@ export function changedSince(
   if (author !== null || last === undefined) return [];
   const newest = messages.byId(last.id);
   const found = new Map<string, { isChange: boolean; written: () => string | undefined }>();
-  for (const { kind, target, messageId, part } of actions.onFiles(id, last.seq - MESSAGES_MAX)) {
+  for (const { kind, target, messageId, part } of actions.onFiles({ sessionId: id, seq: last.seq - MESSAGES_MAX })) {
     const path = isAbsolute(target) ? target : project !== null && isPath(project) ? `${project}/${target}` : undefined;
     if (path === undefined) continue;
     const known = found.get(path);

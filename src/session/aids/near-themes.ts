@@ -1,4 +1,4 @@
-import { StoreError } from "../../core/errors.ts";
+import { StoreError, unless } from "../../core/errors.ts";
 import { parseHandle } from "../../core/handle.ts";
 import { QUERY_VECTOR_MS_DEFAULT } from "../../recall/query-vector.ts";
 import { decodeVector } from "../../vector/codec.ts";
@@ -87,12 +87,7 @@ export async function themesAbout(store: Store, query: string, options: NearThem
 
 /** Without a vector of the store's embedder, the messages alone tell. */
 function nearestThemes(store: Store, target: string | Float32Array, options: NearThemesOptions): NearTheme[] {
-  try {
-    return nearThemes(store, target, options, () => true);
-  } catch (error) {
-    if (StoreError.is(error, "OPTION_INVALID") || StoreError.is(error, "EMBEDDER_MISMATCH")) return [];
-    throw error;
-  }
+  return unless(["OPTION_INVALID", "EMBEDDER_MISMATCH"], () => nearThemes(store, target, options, () => true)) ?? [];
 }
 
 /**
@@ -149,14 +144,9 @@ interface ThemePlace {
 
 /** Returns the theme of a cluster's root; undefined if it is damaged. */
 function placeOf(store: Store, root: number): ThemePlace | undefined {
-  try {
-    const { place } = store.expand(root, { level: "step", limit: 0 });
-    if (place === null || place.theme === null) return undefined;
-    return { theme: place.theme, root: parseHandle(place.theme).root, sessionId: place.sessionId };
-  } catch (error) {
-    if (StoreError.is(error, "STORE_CORRUPT")) return undefined;
-    throw error;
-  }
+  const place = unless(["STORE_CORRUPT"], () => store.expand(root, { level: "step", limit: 0 }).place);
+  if (place == null || place.theme === null) return undefined;
+  return { theme: place.theme, root: parseHandle(place.theme).root, sessionId: place.sessionId };
 }
 
 /** @param wanted  Themes of other projects are left out. */

@@ -1,4 +1,5 @@
 import type { ActionKind, PlacedAction, RecurringError } from "../../core/action.ts";
+import { groupedBy } from "../../core/groups.ts";
 import type { Message, Part, Role } from "../../core/message.ts";
 import type { ReadVerdicts } from "../../core/verdicts.ts";
 import { baseName } from "../../core/working-set.ts";
@@ -209,13 +210,8 @@ export function fileSessions(
   path: string,
   { project, limit, isMeant = () => true }: FileSessionsOptions,
 ): FileSession[] {
-  const bySession = new Map<string, PlacedAction[]>();
-  for (const action of actionsWith(reader, path, project)) {
-    if (!isMeant(action)) continue;
-    const own = bySession.get(action.sessionId);
-    if (own === undefined) bySession.set(action.sessionId, [action]);
-    else own.push(action);
-  }
+  const meant = actionsWith(reader, path, project).filter(isMeant);
+  const bySession = groupedBy(meant, ({ sessionId }) => sessionId);
   return [...bySession].slice(0, limit).map(([sessionId, actions]) => fileSession(reader, sessionId, actions, path));
 }
 

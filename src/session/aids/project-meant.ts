@@ -1,4 +1,4 @@
-import { StoreError } from "../../core/errors.ts";
+import { StoreError, unless } from "../../core/errors.ts";
 import { baseNameOf, projectNamed } from "../../core/project.ts";
 import type { Store } from "../store.ts";
 
@@ -22,11 +22,7 @@ export function projectMeant(store: Store, typed: string): string {
 
 /** Returns what gives a project its name for people, and "" for none. Without the list, which may be damaged, a project is its name. */
 export function projectNamer(store: Store): (project: string | null) => string {
-  const names = new Map<string, string>();
-  try {
-    for (const { project, name } of store.projects()) names.set(project, name);
-  } catch (error) {
-    if (!StoreError.is(error, "STORE_CORRUPT")) throw error;
-  }
+  const projects = unless(["STORE_CORRUPT"], () => store.projects()) ?? [];
+  const names = new Map(projects.map(({ project, name }) => [project, name]));
   return (project) => (project === null ? "" : (names.get(project) ?? project));
 }

@@ -1,3 +1,4 @@
+import { groupedBy } from "../../core/groups.ts";
 import type { ReadVerdicts } from "../../core/verdicts.ts";
 import type { NotableMessage, Repositories, Span } from "../../store/index.ts";
 import { type Remembered, stillRemembered } from "./remembered.ts";
@@ -174,7 +175,9 @@ function sessionIn(
   // What a fork shares was worked on in the session that holds it.
   const isOwn = ({ id: messageId, sessionId }: { id: number; sessionId: string }): boolean =>
     sessionId === id && repeated?.has(messageId) !== true;
-  const counted = messages.timesIn(id, span).filter(({ id: messageId }) => repeated?.has(messageId) !== true);
+  const counted = messages
+    .timesIn({ sessionId: id, ...span })
+    .filter(({ id: messageId }) => repeated?.has(messageId) !== true);
   if (counted.length === 0) return undefined;
   const said = saidIn(messages, id, span, saidMax).filter(isOwn);
   const byTime = counted.toSorted((left, right) => left.atMs - right.atMs);
@@ -255,11 +258,8 @@ function join(group: Group, { parentId, group: own }: OwnSession): void {
 /** Chooses one topic of each project, then a second, and so on: the newest first, and then the most important. */
 function chosenOf(groups: readonly Group[], limit: number): Group[] {
   const sizeOf = ({ size, open }: Group): number => size + END_MESSAGES * open.length;
-  const byProject = new Map<string | null, Group[]>();
-  for (const group of groups.toSorted((left, right) => sizeOf(right) - sizeOf(left))) {
-    byProject.set(group.project, [...(byProject.get(group.project) ?? []), group]);
-  }
-  const ranked = [...byProject.values()].flatMap((own) => {
+  const largestFirst = groups.toSorted((left, right) => sizeOf(right) - sizeOf(left));
+  const ranked = [...groupedBy(largestFirst, ({ project }) => project).values()].flatMap((own) => {
     const newest = own.reduce((one, other) => (other.lastAtMs > one.lastAtMs ? other : one));
     return [newest, ...own.filter((group) => group !== newest)].map((group, rank) => ({ group, rank }));
   });

@@ -1,5 +1,5 @@
 import type { RenderResult } from "../../context/result.ts";
-import { StoreError } from "../../core/errors.ts";
+import { unless } from "../../core/errors.ts";
 import { element, escapeText } from "../../core/markup.ts";
 import { estimatingTokenCounter, MESSAGE_TOKENS } from "../../core/tokens.ts";
 import { rememberedTold } from "../../core/verdicts.ts";
@@ -26,12 +26,9 @@ export function renderRemembering(store: Store, session: Session, options: Rende
   const held = all.filter(({ verdict, sessionId }) => verdict === undefined && sessionId !== session.id);
   const { shown, text, tokenCount } = blockOf(held, Math.min(TOKENS_MAX, SHARE * tokensMax));
   if (shown.length === 0) return session.render(options);
-  try {
-    return withBlock(session.render({ ...options, tokensMax: tokensMax - tokenCount }), { shown, text, tokenCount });
-  } catch (error) {
-    if (!StoreError.is(error, "BUDGET_TOO_SMALL")) throw error;
-    return session.render(options);
-  }
+  const fitting = { ...options, tokensMax: tokensMax - tokenCount };
+  const context = unless(["BUDGET_TOO_SMALL"], () => session.render(fitting));
+  return context === undefined ? session.render(options) : withBlock(context, { shown, text, tokenCount });
 }
 
 interface Block {

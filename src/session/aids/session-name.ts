@@ -1,23 +1,18 @@
-import { StoreError } from "../../core/errors.ts";
+import { unless } from "../../core/errors.ts";
 import type { Store } from "../store.ts";
 
 /** Returns the names of sessions by id. A damaged session has none. */
 export function sessionNames(store: Store, ids: Iterable<string>): Map<string, string> {
   const names = new Map<string, string>();
   for (const id of new Set(ids)) {
-    const name = nameOf(store, id);
-    if (name !== undefined) names.set(id, name);
+    const name = unlessDamaged(() => store.resume(id).info().name);
+    if (name != null) names.set(id, name);
   }
   return names;
 }
 
-function nameOf(store: Store, id: string): string | undefined {
-  try {
-    return store.resume(id).info().name ?? undefined;
-  } catch (error) {
-    if (StoreError.is(error, "STORE_CORRUPT") || StoreError.is(error, "SESSION_NOT_FOUND")) return undefined;
-    throw error;
-  }
+export function unlessDamaged<T>(read: () => T): T | undefined {
+  return unless(["STORE_CORRUPT", "SESSION_NOT_FOUND"], read);
 }
 
 /** Returns true if a title says what was asked. */

@@ -1,3 +1,4 @@
+import { groupedBy } from "../../core/groups.ts";
 import { formatHandle } from "../../core/handle.ts";
 import { titleAmong } from "../../models/title.ts";
 import type { Repositories, SubjectMember } from "../../store/index.ts";
@@ -52,12 +53,7 @@ export function subjectsOf(repositories: Repositories, project: string | undefin
     if (project !== undefined && owner.project !== project) continue;
     const members = inOrder(subjects.clustersOf(root, position).map((row) => subjects.dated(row)));
     if (members.length === 0) continue;
-    const bySession = new Map<string, SubjectMember[]>();
-    for (const member of members) {
-      const others = bySession.get(member.sessionId);
-      if (others === undefined) bySession.set(member.sessionId, [member]);
-      else others.push(member);
-    }
+    const bySession = groupedBy(members, ({ sessionId }) => sessionId);
     const settled = members.toSorted((left, right) => left.settledAt! - right.settledAt!);
     const { firstAtMs, messageCount, lastAtMs } = sizeOf(members);
     found.push({

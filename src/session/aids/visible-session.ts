@@ -1,4 +1,4 @@
-import { StoreError } from "../../core/errors.ts";
+import { StoreError, unless } from "../../core/errors.ts";
 import type { SessionOptions } from "../../core/options.ts";
 import { isRemembered } from "../../core/verdicts.ts";
 import type { Session } from "../session.ts";
@@ -15,12 +15,10 @@ const NAMED_MAX = 8;
  *   `OPTION_INVALID` with the candidates if there are several.
  */
 export function visibleSession(store: Store, sessionId: string, project: string | undefined): Session {
-  try {
-    const session = store.resume(sessionId);
-    if (project === undefined || sessionIds(store, { prefix: sessionId, project }).includes(sessionId)) return session;
-  } catch (error) {
-    if (!StoreError.is(error, "SESSION_NOT_FOUND")) throw error;
-  }
+  const session = unless(["SESSION_NOT_FOUND"], () => store.resume(sessionId));
+  const isVisible = () =>
+    project === undefined || sessionIds(store, { prefix: sessionId, project }).includes(sessionId);
+  if (session !== undefined && isVisible()) return session;
   const [first, ...others] = sessionIdsWithPrefix(store, sessionId, project);
   if (first === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
   if (others.length === 0) return store.resume(first);

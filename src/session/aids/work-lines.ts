@@ -1,5 +1,6 @@
 import { openErrors, rankedFiles } from "../../context/story/noted-lines.ts";
 import type { ActionKind } from "../../core/action.ts";
+import { groupedBy } from "../../core/groups.ts";
 import type { Role } from "../../core/message.ts";
 import { isPath } from "../../core/project.ts";
 import { judged, type ReadVerdicts, type Verdict } from "../../core/verdicts.ts";
@@ -99,14 +100,8 @@ export function workIn(
  * sentence that a user repeats in several messages is what a program puts around each prompt.
  */
 export function toldBy(messages: readonly NotableMessage[]): Told[] {
-  const bySession = new Map<string, NotableMessage[]>();
-  for (const message of messages) {
-    const own = bySession.get(message.sessionId);
-    if (own === undefined) bySession.set(message.sessionId, [message]);
-    else own.push(message);
-  }
   const counts = new Map<string, number>();
-  const told = [...bySession.values()].flatMap((own) => {
+  const told = [...groupedBy(messages, ({ sessionId }) => sessionId).values()].flatMap((own) => {
     const reader = new ToldReader();
     const read = own.flatMap((message) => reader.of(message) ?? []).filter(({ by }) => by !== "summary");
     for (const { by, sentences } of read) {
@@ -189,7 +184,8 @@ export function notableOf(
 /** Returns the root of the cluster that a line's message is in. A message that is in none counts to the newest cluster of its session. */
 export function clusterOf({ messages, unions }: Repositories, line: WorkLine): number | undefined {
   const stepId = messages.stepOf(line.messageId)?.stepId ?? line.messageId;
-  return (unions.entered(line.sessionId, stepId) ?? unions.newestEntered(line.sessionId, 1)[0])?.clusterRoot;
+  return (unions.entered({ sessionId: line.sessionId, stepId }) ?? unions.newestEntered(line.sessionId, 1)[0])
+    ?.clusterRoot;
 }
 
 /** Returns true if a success shows that what failed works: with the same tool, or with a command that does at least as much. */

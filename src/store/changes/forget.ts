@@ -99,18 +99,9 @@ function forgetOne(repositories: Repositories, { sessionId, messageIds }: Forget
 
 function sumOf(parts: readonly Forgotten[]): Forgotten {
   const none = { messageCount: 0, tokenCount: 0, sessionCount: 0, clusterCount: 0, summaryCount: 0, artifactCount: 0 };
-  return parts.reduce<Forgotten>(
-    (sum, part) => ({
-      messageCount: sum.messageCount + part.messageCount,
-      tokenCount: sum.tokenCount + part.tokenCount,
-      sessionCount: sum.sessionCount + part.sessionCount,
-      clusterCount: sum.clusterCount + part.clusterCount,
-      summaryCount: sum.summaryCount + part.summaryCount,
-      artifactCount: sum.artifactCount + part.artifactCount,
-      isCopy: sum.isCopy || part.isCopy,
-    }),
-    { ...none, isCopy: false },
-  );
+  const sum = { ...none, isCopy: parts.some(({ isCopy }) => isCopy) };
+  for (const part of parts) for (const key of Object.keys(none) as (keyof typeof none)[]) sum[key] += part[key];
+  return sum;
 }
 
 type Counts = Omit<Forgotten, "sessionCount" | "isCopy">;
@@ -215,7 +206,7 @@ function forgetMessages(
     if (text !== null && cites(text)) return true; // a summary of another cluster may tell of it
     return entered.some(({ root, id, undoneAt, generation }) => {
       const held = root === rootId && id <= logPosition && undoneAt > logPosition;
-      return held && generation === unions.generationAt(logPosition);
+      return held && generation === unions.generationAt({ position: logPosition });
     });
   });
   summaries.discard(covering.map(({ id }) => id));

@@ -43,8 +43,8 @@ export function renewClaims(repositories: Repositories, claims: readonly HeldCla
   const { database, summaries } = repositories;
   return database.write("resolveDirty", () =>
     claims
-      .flatMap(({ ids, claimant }) => ids.map((id) => summaries.renewClaim(id, claimant, untilMs)))
-      .every((isHeld) => isHeld),
+      .flatMap(({ ids, claimant }) => ids.map((id) => summaries.renewClaim(untilMs, id, claimant)))
+      .every((count) => count === 1),
   );
 }
 
@@ -91,11 +91,11 @@ export function recordSummaries(
   const { database, summaries, costs } = repositories;
   return database.write(operation, () => {
     for (const { sessionId } of rows) repositories.sessions.existing(sessionId);
-    const isHeld = claim?.ids.map((id) => summaries.endClaim(id, claim.claimant));
+    const held = claim?.ids.map((id) => summaries.endClaim(id, claim.claimant));
     const wanted = rows.map((row) => isWanted(repositories, row));
     const isWhole = wanted.every((is) => is);
     return rows.map((row, index) => {
-      const isOwn = isHeld === undefined || isHeld[index] === true || row.status === "done";
+      const isOwn = held === undefined || held[index] === 1 || row.status === "done";
       if (!isOwn || !wanted[index] || (row.status === "done" && !isWhole)) {
         costs.discard(row.sessionId, row.summarizerId, row);
         return false;

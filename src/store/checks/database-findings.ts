@@ -3,6 +3,7 @@ import { heldTime } from "../../core/times.ts";
 import { VERSION } from "../../core/version.ts";
 import { isErasingDue } from "../changes/forget.ts";
 import { undecidedSessions } from "../changes/hub-notes.ts";
+import { isPlacedNow } from "../changes/new-generation.ts";
 import { advice, type Finding, ok, problem } from "../file/finding.ts";
 import { isOfPages } from "../file/integrity-faults.ts";
 import { MIGRATIONS } from "../file/migrations.ts";
@@ -82,10 +83,14 @@ function unreadFinding(fileBytes: number): Finding {
   );
 }
 
-function embedderFinding({ generations }: Repositories, embedderId: string): Finding {
-  const stored = generations.newest()?.embedderId;
+function embedderFinding(repositories: Repositories, embedderId: string): Finding {
+  const stored = repositories.generations.newest()?.embedderId;
   if (stored === undefined) return ok("embedder", "Nothing has been embedded yet.");
-  if (stored === embedderId) return ok("embedder", `The forest is grown with ${stored}.`);
+  if (stored === embedderId && isPlacedNow(repositories)) return ok("embedder", `The forest is grown with ${stored}.`);
+  if (stored === embedderId) {
+    const text = `The forest is grown with ${stored}, by the rules of another version of Coppice.`;
+    return advice("embedder", text, "Run `coppice reembed`. Handles keep their meaning.");
+  }
   const text = `The forest is grown with ${stored}, and the store was opened with ${embedderId}: it can be read only.`;
   return problem("embedder", text, `Open it with the embedder ${stored} to append.`);
 }

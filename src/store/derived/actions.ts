@@ -1,5 +1,6 @@
 import { ACTION_RULES, type PlacedAction, type RecurringError, type StepAction } from "../../core/action.ts";
 import { DamageError } from "../../core/damage.ts";
+import { groupedBy } from "../../core/groups.ts";
 import { BATCH_MESSAGES_MAX } from "../../core/limits.ts";
 import type { Message } from "../../core/message.ts";
 import type { MessageRepository } from "../facts/messages.ts";
@@ -69,7 +70,8 @@ export class ActionRepository extends Repository {
   readonly #after = this.statement<{ sessionId: string; seq: number; limit: number }, PlacedAction>`
     SELECT ${PLACED}, ${PLACE}, ${OF} FROM messages m JOIN actions a ON a.message_id = m.id JOIN sessions s ON s.id = m.session_id
     WHERE m.session_id = @sessionId AND m.seq > @seq AND ${HAS_WORKED} ORDER BY m.seq, a.ordinal LIMIT @limit`.all;
-  readonly #onFiles = this.statement<{ sessionId: string; seq: number }, RowOf<typeof ACTION>>`
+  /** Returns what a session read and changed in its messages after a seq, newest first. What failed is left out. */
+  readonly onFiles = this.statement<{ sessionId: string; seq: number }, RowOf<typeof ACTION>>`
     SELECT ${PLACED} FROM messages m JOIN actions a ON a.message_id = m.id
     WHERE m.session_id = @sessionId AND m.seq > @seq AND a.kind IN ('read', 'edit', 'write') AND a.outcome <> 'failed'
     ORDER BY m.seq DESC, a.ordinal DESC`.all;
@@ -181,12 +183,7 @@ export class ActionRepository extends Repository {
 
   /** Steps that are damaged have no actions: `verify` says that they are. */
   #read(stepIds: readonly number[], actionsOf: ActionsOf, fresh?: Fresh): Omit<PlacedAction, "project">[] {
-    const byStep = new Map<number, Message[]>();
-    for (const message of this.#messages.intactOfSteps(stepIds, fresh)) {
-      const step = byStep.get(message.stepId);
-      if (step === undefined) byStep.set(message.stepId, [message]);
-      else step.push(message);
-    }
+    const byStep = groupedBy(this.#messages.intactOfSteps(stepIds, fresh), ({ stepId }) => stepId);
     return [...byStep.values()].flatMap((step) => {
       const [asking] = step;
       // A fork may have answers to a call that it shares.
@@ -204,16 +201,7 @@ export class ActionRepository extends Repository {
 
   /** Returns what calls did, by message: calls of the message, or of the next one, which some agents write apart from their words. */
   shownWith(messageIds: readonly number[]): Map<number, PlacedAction[]> {
-    const found = new Map<number, PlacedAction[]>();
-    for (const action of this.#shownWith(messageIds)) {
-      found.set(action.shownId, [...(found.get(action.shownId) ?? []), action]);
-    }
-    return found;
-  }
-
-  /** Returns what a session read and changed in its messages after a seq, newest first. What failed is left out. */
-  onFiles(sessionId: string, seq: number): RowOf<typeof ACTION>[] {
-    return this.#onFiles({ sessionId, seq });
+    return groupedBy(this.#shownWith(messageIds), ({ shownId }) => shownId);
   }
 
   /** Returns actions with this file, program or tool, newest first. */

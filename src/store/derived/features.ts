@@ -1,4 +1,5 @@
 import { DamageError } from "../../core/damage.ts";
+import { groupedBy } from "../../core/groups.ts";
 import type { StepFeatures } from "../../forest/cluster.ts";
 import type { GraduatingMessage, TitledMessage } from "../facts/messages.ts";
 
@@ -27,15 +28,11 @@ export interface EnteringStep {
  * @param seqBefore  The seq of the last message that entered the forest before them; -1 if none did.
  */
 export function enteringSteps(rows: readonly GraduatingMessage[], seqBefore: number): EnteringStep[] {
-  const byStep = new Map<number, GraduatingMessage[]>();
-  for (const row of rows) {
-    if (typeof row.text !== "string") throw new DamageError(`message ${row.id} has no text`); // its checksum is not compared
-    const step = byStep.get(row.stepId);
-    if (step === undefined) byStep.set(row.stepId, [row]);
-    else step.push(row);
+  for (const { id, text } of rows) {
+    if (typeof text !== "string") throw new DamageError(`message ${id} has no text`); // its checksum is not compared
   }
   let before = seqBefore;
-  return [...byStep.values()].map((messages) => {
+  return [...groupedBy(rows, ({ stepId }) => stepId).values()].map((messages) => {
     const first = messages[0]!;
     const last = messages.at(-1)!;
     const features: StepFeatures = {

@@ -17,8 +17,8 @@ export interface Target {
 export interface UnstagedMessage {
   id: number;
   text: string;
-  /** The stored vector, if the target's embedder made it. */
-  embedding: Float32Array | undefined;
+  /** True if the target's embedder has made the vector that is stored. */
+  hasVector: boolean;
   isGraduated: boolean;
 }
 
@@ -28,7 +28,6 @@ export interface StagedMessage extends GraduatingMessage {
 }
 
 const STAGED = columns(TABLES.reembeddedVectors, "embedding").of("r");
-const STORED = columns(TABLES.messages, "embedding").of("m");
 const MESSAGE = GRADUATING.of("m");
 type StagedRow = RowOf<typeof MESSAGE> &
   RowOf<typeof STAGED> & { teller: Role; told: string; isMissing: number; isSummary: number; isRepeated: number };
@@ -52,14 +51,16 @@ export class ReembeddingRepository extends Repository {
   // Hot: reembed runs these for every message, some of them while other writers wait.
   readonly #unstaged = this.statement<
     Target & { after: number; limit: number },
-    { id: number; text: string; embedding: Float32Array | null; isGraduated: number }
-  >`SELECT m.id, m.text, CASE WHEN m.embedder_id = @embedderId THEN ${STORED} END AS embedding,
+    { id: number; text: string; hasVector: number; isGraduated: number }
+  >`SELECT m.id, m.text, m.embedding IS NOT NULL AND m.embedder_id = @embedderId AS hasVector,
       ${IS_GRADUATED} AS isGraduated
     FROM messages m JOIN sessions s ON s.id = m.session_id
     WHERE m.id > @after AND ${IS_UNSTAGED} ORDER BY m.id LIMIT @limit`;
+  // The stored bytes are copied, because a vector that is decoded and encoded again may differ in its last bit.
   readonly #stage = this.statement<TargetMessage & { embedding: Buffer | null }>`
     INSERT INTO reembedded_vectors (generation, embedder_id, message_id, embedding)
-    SELECT @generation, @embedderId, id, @embedding FROM messages WHERE id = @messageId ON CONFLICT DO NOTHING`;
+    SELECT @generation, @embedderId, id, coalesce(@embedding, CASE WHEN embedder_id = @embedderId THEN embedding END)
+    FROM messages WHERE id = @messageId ON CONFLICT DO NOTHING`;
   readonly #unmoved = this.statement<[limit: number], TargetMessage>`
     SELECT ${TARGET_MESSAGE} FROM reembedded_vectors r WHERE ${IS_UNMOVED} LIMIT ?`;
   readonly #move = this.statement<TargetMessage>`
@@ -99,26 +100,27 @@ export class ReembeddingRepository extends Repository {
   readonly messageCount = this.statement<[], number>`SELECT count(*) FROM messages`.pluck().one;
   readonly #leftover = this.statement<[], number>`
     SELECT 1 FROM reembedded_vectors WHERE generation <= ${GENERATION_NOW} LIMIT 1`.pluck();
-  readonly #deleteWaste = this.statement<[limit: number]>`
+  /** Deletes vectors that no generation will use. @returns how many, at most `limit`. */
+  readonly deleteWaste = this.statement<[limit: number]>`
     DELETE FROM reembedded_vectors WHERE rowid IN (
       SELECT r.rowid FROM reembedded_vectors r
-      WHERE generation < ${GENERATION_NOW} OR (generation = ${GENERATION_NOW} AND NOT (${IS_UNMOVED})) LIMIT ?)`;
+      WHERE generation < ${GENERATION_NOW} OR (generation = ${GENERATION_NOW} AND NOT (${IS_UNMOVED})) LIMIT ?)`
+    .changes;
 
   /** Returns the first messages after an id that have a text and no staged vector. */
   unstaged(target: Target, after: number, limit: number): UnstagedMessage[] {
     const rows = this.#unstaged.all({ ...target, after, limit });
-    return rows.map((row) => ({ ...row, embedding: row.embedding ?? undefined, isGraduated: row.isGraduated === 1 }));
+    return rows.map((row) => ({ ...row, hasVector: row.hasVector === 1, isGraduated: row.isGraduated === 1 }));
   }
 
-  /** @returns false if another process was faster, or if the message was forgotten. */
+  /**
+   * Stages a vector; if none is given, the stored one, if the target's embedder has made it.
+   *
+   * @returns false if another process was faster, or if the message was forgotten.
+   */
   stage(target: Target, messageId: number, embedding: Float32Array | undefined): boolean {
     const bytes = embedding === undefined ? null : encodeEmbedding(embedding);
     return this.#stage.run({ ...target, messageId, embedding: bytes }).changes > 0;
-  }
-
-  /** Deletes vectors that no generation will use. @returns how many, at most `limit`. */
-  deleteWaste(limit: number): number {
-    return this.#deleteWaste.run(limit).changes;
   }
 
   ofSteps(target: Target, steps: readonly number[]): StagedMessage[] {

@@ -185,10 +185,12 @@ export class SummaryRepository extends Repository {
   /** All claims on summaries of one root or span. */
   readonly claimsOf = this.statement<Summarized, Claim>`
     SELECT ${CLAIM} FROM summaries WHERE ${IS_OF_SAME} AND status = 'claimed' ORDER BY id`.all;
-  readonly #renewClaim = this.statement<[untilMs: number, id: number, claimant: string]>`
-    UPDATE summaries SET claimed_until_ms = ? WHERE id = ? AND status = 'claimed' AND claimant = ?`.run;
-  readonly #endClaim = this.statement<[id: number, claimant: string]>`
-    DELETE FROM summaries WHERE id = ? AND status = 'claimed' AND claimant = ?`.run;
+  /** Returns 0 if the claim was lost. */
+  readonly renewClaim = this.statement<[untilMs: number, id: number, claimant: string]>`
+    UPDATE summaries SET claimed_until_ms = ? WHERE id = ? AND status = 'claimed' AND claimant = ?`.changes;
+  /** Returns 0 if the claim was lost. */
+  readonly endClaim = this.statement<[id: number, claimant: string]>`
+    DELETE FROM summaries WHERE id = ? AND status = 'claimed' AND claimant = ?`.changes;
   /** When to ask a summarizer again after its service refused everyone or this claimant; NULL for now. */
   readonly pausedUntil = this.statement<{ summarizerId: string; claimant: string; nowMs: number }, number | null>`
     SELECT max(next_try_at_ms) FROM summaries
@@ -283,16 +285,6 @@ export class SummaryRepository extends Repository {
   /** Returns the rows that a new finished row replaces. Of a span, older summaries are replaced, too; by a stand-in, only stand-ins. */
   superseded({ sessionId, level, rootId, logPosition, standsIn }: NewSummary): number[] {
     return this.#superseded({ sessionId, level, rootId, logPosition, standsIn: standsIn ? 1 : 0 });
-  }
-
-  /** Returns false if the claim was lost. */
-  renewClaim(id: number, claimant: string, untilMs: number): boolean {
-    return this.#renewClaim(untilMs, id, claimant).changes === 1;
-  }
-
-  /** Returns false if the claim was lost. */
-  endClaim(id: number, claimant: string): boolean {
-    return this.#endClaim(id, claimant).changes === 1;
   }
 }
 

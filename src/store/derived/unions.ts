@@ -85,8 +85,9 @@ export class UnionRepository extends PathReader {
     SELECT ${UNION.of("u")} FROM unions u
     WHERE u.node = @root AND u.kind = 'unite' AND u.level <> 'subject' AND u.generation = ${GENERATION_NOW}
       AND ${IS_OF_LOG}`.map(({ id, root }) => ({ position: id, root })).get;
-  readonly #entered = this.statement<{ sessionId: string; stepId: number }, RowOf<typeof UNION>>`
-    SELECT ${UNION.of("u")} FROM unions u WHERE u.node = @stepId AND ${IS_ENTRY} AND ${IS_OF_LOG}`.map(enteredStep);
+  /** When a step entered the forest, and its cluster; undefined if it has not entered. */
+  readonly entered = this.statement<{ sessionId: string; stepId: number }, RowOf<typeof UNION>>`
+    SELECT ${UNION.of("u")} FROM unions u WHERE u.node = @stepId AND ${IS_ENTRY} AND ${IS_OF_LOG}`.map(enteredStep).get;
   /** In the log of the session that holds the root's message, and of forks that began the same cluster. */
   readonly #started = this.statement<RootAt, RowOf<typeof UNION>>`
     SELECT ${UNION} FROM unions
@@ -141,20 +142,22 @@ export class UnionRepository extends PathReader {
   readonly #undoneOfRoot = this.statement<RootAt & { from: number }, RowOf<typeof UNDONE>>`
     SELECT ${UNDONE} FROM undone_unions WHERE root = @root AND id > @from AND id <= @position ORDER BY id`;
   /** True if rows of a session's log were taken back after one log position and up to another. */
-  readonly #isUndoneBetween = this.statement<RootIn & { from: number }, number>`
+  /** True if some of the rows that held at `from` were taken back up to `position`. */
+  readonly isUndoneBetween = this.statement<RootIn & { from: number }, number>`
     SELECT EXISTS (SELECT 1 FROM undone_unions WHERE undone_at > @from AND undone_at <= @position
-      AND session_id IN ${holdersOf("@sessionId")})`.pluck().one;
+      AND session_id IN ${holdersOf("@sessionId")})`.pluck().is;
   readonly #undoneAt = this.statement<[position: number], RowOf<typeof UNDONE>>`
     SELECT ${UNDONE} FROM undone_unions WHERE id = ? LIMIT 1`;
-  readonly #generationAt = this.statement<{ position: number }, number>`SELECT ${GENERATION_AT}`.pluck();
+  /** The generation in use at a log position. */
+  readonly generationAt = this.statement<{ position: number }, number>`SELECT ${GENERATION_AT}`.pluck().get;
   readonly #deleteUndone = this.statement<[sessionId: string, generation: number, undoneAt: number]>`
     DELETE FROM undone_unions WHERE session_id = ? AND generation = ? AND undone_at = ?`;
   readonly #insertUndone = this.statement<InsertOf<typeof UNDONE>>`${UNDONE.insert()}`;
   /** True if rows of a session's log that held at a log position have been undone. */
-  readonly #isRewound = this.statement<{ sessionId: string; position: number }, number>`
+  readonly isRewound = this.statement<{ sessionId: string; position: number }, number>`
     SELECT EXISTS (
       SELECT 1 FROM undone_unions WHERE id <= @position AND undone_at > @position
-        AND session_id IN ${holdersOf("@sessionId")})`.pluck().one;
+        AND session_id IN ${holdersOf("@sessionId")})`.pluck().is;
   // A table of SQLite's own.
   readonly newestPosition = this.statement<[], number>`${NEWEST_POSITION}`.pluck().one;
   /** Gives the log position of a rewind to no row, so that the position before the next row is after the rewind. */
@@ -180,21 +183,6 @@ export class UnionRepository extends PathReader {
   /** The newest of `entriesOf`, in order. */
   lastEntriesOf(range: RootIn & { from: number }, limit: number): EnteredStep[] {
     return this.#lastEntriesOf({ ...range, limit }).reverse();
-  }
-
-  /** True if some of the rows that held at `from` were taken back up to `position`. */
-  isUndoneBetween(range: RootIn & { from: number }): boolean {
-    return this.#isUndoneBetween(range) === 1;
-  }
-
-  /** The generation in use at a log position. */
-  generationAt(position: number): number | undefined {
-    return this.#generationAt.get({ position });
-  }
-
-  /** When a step entered the forest, and its cluster; undefined if it has not entered. */
-  entered(sessionId: string, stepId: number): EnteredStep | undefined {
-    return this.#entered.get({ sessionId, stepId });
   }
 
   /** 0 before the first row. */
@@ -298,13 +286,8 @@ export class UnionRepository extends PathReader {
   #undoneHeld({ root, position }: RootAt, from = 0): RowOf<typeof UNDONE>[] {
     const rows = this.#undoneOfRoot.all({ root, position, from });
     if (rows.length === 0) return rows;
-    const generation = this.generationAt(position);
+    const generation = this.generationAt({ position });
     return rows.filter((row) => row.undoneAt > position && row.generation === generation);
-  }
-
-  /** True if rows of a session's log that held at a log position have been undone. */
-  isRewound(at: { sessionId: string; position: number }): boolean {
-    return this.#isRewound(at) === 1;
   }
 
   /** Takes back the rows of a session after a log position of a generation. */
@@ -327,7 +310,7 @@ export class UnionRepository extends PathReader {
    * @param before  A cluster and a log position. Then the steps are those that entered it later.
    */
   clusterOf(sessionId: string, steps: readonly number[], before?: RootAt): RootAt | undefined {
-    const entries = steps.map((step) => this.entered(sessionId, step));
+    const entries = steps.map((step) => this.entered({ sessionId, stepId: step }));
     const root = before?.root ?? entries[0]?.clusterRoot;
     if (root === undefined || !entries.every((entry) => entry?.clusterRoot === root)) return undefined;
     const from = before?.position ?? 0;

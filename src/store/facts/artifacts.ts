@@ -15,18 +15,14 @@ export class ArtifactRepository extends Repository {
   readonly #ofMessage = this.statement<[messageId: number], Artifact>`
     SELECT l.pointer, ${ARTIFACT.of("a")} FROM message_artifacts l JOIN artifacts a ON a.sha256 = l.sha256
     WHERE l.message_id = ?`;
-  readonly #deleteOrphans = this.statement`
-    DELETE FROM artifacts WHERE sha256 NOT IN (SELECT sha256 FROM message_artifacts)`;
+  readonly deleteOrphans = this.statement`
+    DELETE FROM artifacts WHERE sha256 NOT IN (SELECT sha256 FROM message_artifacts)`.changes;
 
   add(messageId: number, found: readonly Artifact[]): void {
     for (const { pointer, ...artifact } of found) {
       this.#insert(ARTIFACT.stored(artifact));
       this.#link.run({ messageId, pointer, sha256: artifact.sha256 });
     }
-  }
-
-  deleteOrphans(): number {
-    return this.#deleteOrphans.run().changes;
   }
 
   /** Puts the long strings of a message back into its parts. */

@@ -120,14 +120,14 @@ export class FactRowRepository extends Repository {
     SELECT ${vectorNow("messages")} FROM messages WHERE id = ?`.pluck();
   readonly #hadForest = this.statement<[embedderId: string], number>`
     SELECT EXISTS (SELECT 1 FROM generations WHERE embedder_id = ?)`.pluck();
-  readonly #newestId = this.statement<{ id: string }, number>`
+  readonly newestId = this.statement<{ id: string }, number>`
     SELECT max(
       coalesce((SELECT max(id) FROM messages WHERE ${OWN}), 0),
       coalesce((SELECT max(id) FROM unions WHERE session_id = @id AND level <> 'subject' AND ${IN_USE}), 0),
       coalesce((SELECT max(max(id, undone_at)) FROM undone_unions WHERE session_id = @id AND ${IN_USE}), 0),
       coalesce((SELECT max(id) FROM summaries WHERE session_id = @id), 0),
       coalesce((SELECT max(max(coalesce(shown_from, 0), coalesce(shown_until, 0))) FROM summaries WHERE session_id = @id), 0),
-      coalesce((SELECT max(id) FROM entries WHERE ${OWN}), 0))`.pluck();
+      coalesce((SELECT max(id) FROM entries WHERE ${OWN}), 0))`.pluck().one;
   readonly #deleteLogs = ["unions", "undone_unions"].map(
     (table) => this.statement<[sessionId: string, generation: number]>`
       DELETE FROM ${table} WHERE session_id = ? AND generation = ? AND level <> 'subject'`,
@@ -151,10 +151,6 @@ export class FactRowRepository extends Repository {
     for (const { table } of Object.values(FACT_TABLES)) {
       if (table !== TABLES.messages && table !== TABLES.unions) this.rowCheck.assertWhole(table);
     }
-  }
-
-  newestId(sessionId: string): number {
-    return this.#newestId.one({ id: sessionId });
   }
 
   /** Overwrites the session, if there is one, so that its children keep it. */

@@ -27,8 +27,9 @@ export class GenerationRepository extends Repository {
   // Moves of the frontier and resumes run it.
   readonly #all = this.statement<[], GenerationRow>`SELECT ${GENERATION} FROM generations ORDER BY id`;
   readonly #newestLogged = this.statement<[], number>`SELECT generation FROM unions ORDER BY id DESC LIMIT 1`.pluck();
-  readonly #isStarted = this.statement<[], number>`
-    SELECT EXISTS (SELECT 1 FROM generations) OR EXISTS (SELECT 1 FROM messages)`.pluck();
+  /** True if the store has had a generation, even if its row is lost. */
+  readonly isStarted = this.statement<[], number>`
+    SELECT EXISTS (SELECT 1 FROM generations) OR EXISTS (SELECT 1 FROM messages)`.pluck().is;
   /** The embedder of the newest row, even if the row is damaged. */
   readonly embedderNow = this.statement<[], string>`SELECT ${EMBEDDER_NOW} WHERE ${EMBEDDER_NOW} IS NOT NULL`.pluck()
     .get;
@@ -50,11 +51,6 @@ export class GenerationRepository extends Repository {
     const isWhole = rows.every(({ id }, index) => id === index + 1) && rows.length >= (this.#newestLogged.get() ?? 0);
     if (isWhole && (rows.length > 0 || !this.isStarted())) return rows.at(-1);
     throw new DamageError("a generation of the forest is missing");
-  }
-
-  /** True if the store has had a generation, even if its row is lost. */
-  isStarted(): boolean {
-    return this.#isStarted.one() === 1;
   }
 
   insert(row: Omit<GenerationRow, "id" | "rewriteCount" | "checksum">): GenerationRow {

@@ -1,4 +1,5 @@
 import { parseStored } from "../../core/damage.ts";
+import { addTo } from "../../core/groups.ts";
 import type { JsonValue } from "../../core/json.ts";
 import { TAGS } from "../../core/tags.ts";
 import { Repository } from "../file/repository.ts";
@@ -91,7 +92,7 @@ export class ItemRepository extends Repository {
     const tags = new Map<string, string[]>();
     for (const row of this.#ofSessions.all({ ids: JSON.stringify(sessionIds), ...rangeOf(TAGS) })) {
       const { namespace, key } = itemOf(row);
-      tags.set(key, [...(tags.get(key) ?? []), namespace[TAGS.length]!]);
+      addTo(tags, key, namespace[TAGS.length]!);
     }
     return tags;
   }

@@ -199,9 +199,9 @@ export class MessageRepository extends PathReader {
     .raw()
     .map(messageRowOf);
   /** The messages that a session holds itself in a time, in order. */
-  readonly #timesIn = this.statement<Span & { sessionId: string }, { id: number; atMs: number }>`
+  readonly timesIn = this.statement<Span & { sessionId: string }, { id: number; atMs: number }>`
     SELECT ${columns(TABLES.messages, "id")}, created_at_ms AS atMs FROM messages
-    WHERE session_id = @sessionId AND created_at_ms BETWEEN @sinceMs AND @untilMs ORDER BY seq`;
+    WHERE session_id = @sessionId AND created_at_ms BETWEEN @sinceMs AND @untilMs ORDER BY seq`.all;
   readonly #saidBefore = this.statement<SeqRange, MessageValues>`
     SELECT ${MESSAGE} FROM messages
     WHERE session_id = @sessionId AND seq >= @seqFrom AND seq < @seqEnd AND pinned = 0
@@ -521,10 +521,6 @@ export class MessageRepository extends PathReader {
   /** Returns the newest `limit` messages from `seqFrom` to before `seqEnd`, in order and without pinned ones. */
   notableBefore(sessionId: string, range: SeqsBefore): NotableMessage[] {
     return this.#newestBefore(this.#notableBefore, sessionId, range);
-  }
-
-  timesIn(sessionId: string, span: Span): { id: number; atMs: number }[] {
-    return this.#timesIn.all({ sessionId, ...span });
   }
 
   /** Like `notableBefore`, but only what users and assistants said in words. */

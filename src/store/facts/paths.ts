@@ -95,10 +95,6 @@ export class PathRepository extends Repository {
     return path.at(-1)!;
   }
 
-  isFork(sessionId: string): boolean {
-    return this.sharedCount(sessionId) > 0;
-  }
-
   /** @throws {DamageError} if a row about what a fork shares is damaged. */
   of(sessionId: string): Path {
     return withOwn(sessionId, this.#past(sessionId).map(pieceOf));

@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from "node:crypto";
+import { addTo } from "../../core/groups.ts";
 import { OPENING_MESSAGES, OPENING_MESSAGES_MIN, type RememberedMessage } from "../../core/remembered.ts";
 import type { StoreDatabase } from "../file/open.ts";
 import { Repository } from "../file/repository.ts";
@@ -119,17 +120,15 @@ export class TombstoneDigests {
 export class ForgottenMessages {
   readonly #digests: TombstoneDigests | undefined;
   readonly #rows = new Map<number, TombstoneRow[]>();
-  #texts: Map<string, Set<string>> | undefined;
 
   /** @param key  The key of the rows, in hex. */
-  constructor(key: string | null | undefined, rows: Iterable<TombstoneRow> = []) {
+  constructor(key: string | null) {
     this.#digests = typeof key !== "string" ? undefined : new TombstoneDigests(Buffer.from(key, "hex"));
-    for (const row of rows) this.add(row);
   }
 
   add(row: TombstoneRow): void {
     if (row.messageId == null || !Buffer.isBuffer(row.digest)) return;
-    this.#rows.set(row.messageId, [...(this.#rows.get(row.messageId) ?? []), row]);
+    addTo(this.#rows, row.messageId, row);
   }
 
   get isEmpty(): boolean {
@@ -138,41 +137,13 @@ export class ForgottenMessages {
 
   /** @returns undefined if nothing is known of the id. @param content  The digest of the message. */
   has(id: number, content: Buffer): boolean | undefined {
-    if (!this.#rows.has(id)) return undefined;
-    return this.#contentsOf(id).length === 0 || this.hasContent(id, content);
+    const rows = this.#rows.get(id);
+    if (rows === undefined) return undefined;
+    const digests = this.#digests;
+    const contents = rows.filter(({ openingDigest }) => Buffer.isBuffer(openingDigest));
+    if (digests === undefined || contents.length === 0) return true;
+    return contents.some(({ openingDigest, digest }) => digests.content(openingDigest!, content).equals(digest));
   }
-
-  /** Like `has`, but false if only the id is known, as of a message that said the same as one that was forgotten before. */
-  hasContent(id: number, content: Buffer): boolean {
-    return this.#contentsOf(id).some(({ openingDigest, digest }) => {
-      return this.#digests!.content(openingDigest!, content).equals(digest);
-    });
-  }
-
-  /** True if a message that said the same was forgotten. Of several that said the same, only one is noted. */
-  hasText(content: Buffer): boolean {
-    if (this.#digests === undefined) return false;
-    this.#texts ??= textsByOpening([...this.#rows.values()].flat());
-    const isOf = ([opening, digests]: [string, Set<string>]): boolean =>
-      digests.has(this.#digests!.content(Buffer.from(opening, "hex"), content).toString("hex"));
-    return [...this.#texts].some(isOf);
-  }
-
-  #contentsOf(id: number): TombstoneRow[] {
-    if (this.#digests === undefined) return [];
-    return (this.#rows.get(id) ?? []).filter(({ openingDigest }) => Buffer.isBuffer(openingDigest));
-  }
-}
-
-/** Returns the digests of rows, by the digest of the beginning of their session, both in hex. */
-function textsByOpening(rows: readonly TombstoneRow[]): Map<string, Set<string>> {
-  const texts = new Map<string, Set<string>>();
-  for (const { openingDigest, digest } of rows) {
-    if (!Buffer.isBuffer(openingDigest)) continue;
-    const opening = openingDigest.toString("hex");
-    texts.set(opening, (texts.get(opening) ?? new Set()).add(digest.toString("hex")));
-  }
-  return texts;
 }
 
 export class TombstoneRepository extends Repository {
@@ -182,13 +153,16 @@ export class TombstoneRepository extends Repository {
     SELECT ${TOMBSTONE} FROM tombstones WHERE session_digest = ?`;
   // Imports ask these for each session or message.
   readonly #has = this.statement<[digest: Buffer], number>`SELECT 1 FROM tombstones WHERE digest = ?`.pluck();
-  readonly #any = this.statement<[], number>`SELECT 1 FROM tombstones LIMIT 1`.pluck();
+  /** True if anything was ever forgotten. */
+  readonly hasAny = this.statement<[], number>`SELECT 1 FROM tombstones LIMIT 1`.pluck().is;
   readonly #hasMessagesOf = this.statement<[sessionDigest: Buffer], number>`
     SELECT 1 FROM tombstones WHERE session_digest = ? AND message_id IS NOT NULL LIMIT 1`.pluck();
   readonly #hasOpening = this.statement<[openingDigest: Buffer], number>`
     SELECT 1 FROM tombstones WHERE opening_digest = ? LIMIT 1`.pluck();
   readonly #openingsOf = this.statement<[sessionDigest: Buffer], Buffer>`
     SELECT DISTINCT opening_digest FROM tombstones WHERE session_digest = ? AND opening_digest IS NOT NULL`.pluck();
+  /** The opening that was noted when something of the session was forgotten first. */
+  readonly openingOf = this.#openingsOf.get;
   readonly #messageOf = this.statement<[digest: Buffer], number>`
     SELECT message_id FROM tombstones WHERE digest = ? AND message_id IS NOT NULL`.pluck();
   /** The seq of a forgotten message: the last one before it that is stored, and how many were forgotten since. */
@@ -220,7 +194,7 @@ export class TombstoneRepository extends Repository {
   /** The key of the digests in hex; undefined if nothing was ever forgotten. */
   key(): string | undefined {
     const known = this.#settings.get(KEY_SETTING);
-    const key = known === undefined && this.#any.get() === 1 ? this.#settings.getAnyway(KEY_SETTING) : known;
+    const key = known === undefined && this.hasAny() ? this.#settings.getAnyway(KEY_SETTING) : known;
     return typeof key === "string" ? key : undefined;
   }
 
@@ -242,10 +216,6 @@ export class TombstoneRepository extends Repository {
     const sessionDigest = this.digests()?.session(sessionId);
     if (sessionDigest === undefined) return [];
     return this.#ofSession.all(sessionDigest).map(({ checksum: _, ...row }) => row);
-  }
-
-  forgottenIn(sessionId: string): ForgottenMessages {
-    return new ForgottenMessages(this.key(), this.ofSession(sessionId));
   }
 
   /** True if the whole session was forgotten. */
@@ -296,11 +266,6 @@ export class TombstoneRepository extends Repository {
     return origins.some((origin) => this.has(digests.copy(origin, digest())));
   }
 
-  /** True if anything was ever forgotten. */
-  hasAny(): boolean {
-    return this.#any.get() === 1;
-  }
-
   /** Returns functions that tell if a message with this content, or with this name, was forgotten in a session. */
   recognizersIn(sessionId: string): { hasContent: (digest: Buffer) => boolean; hasName: (name: string) => boolean } {
     const digests = this.digests();
@@ -331,11 +296,6 @@ export class TombstoneRepository extends Repository {
   hasForgotten(sessionId: string, opening: readonly Buffer[]): boolean {
     const digests = this.digests();
     return digests !== undefined && this.has(digests.session(sessionId)) && this.hasCopied(opening, true);
-  }
-
-  /** The opening that was noted when something of the session was forgotten first. */
-  openingOf(sessionDigest: Buffer): Buffer | undefined {
-    return this.#openingsOf.get(sessionDigest);
   }
 
   add(rows: readonly TombstoneRow[]): void {

@@ -1,4 +1,5 @@
 import { openSync, readSync, statSync } from "node:fs";
+import { addTo } from "../../core/groups.ts";
 import { Repository } from "../file/repository.ts";
 import { columns } from "../sql/statement.ts";
 import { decodeValue, type StoredValue } from "../sql/stored-value.ts";
@@ -94,9 +95,7 @@ class PieceIndex {
         if (words.length < 2) continue;
         const hash = windowAt(words, rarest);
         this.#shortWindows.add(hash);
-        const places = this.#shorts.get(hash) ?? [];
-        this.#shorts.set(hash, places);
-        places.push({ text, at: shift + rarest * STRIDE_BYTES });
+        addTo(this.#shorts, hash, { text, at: shift + rarest * STRIDE_BYTES });
       }
     }
   }

@@ -21,17 +21,17 @@ export abstract class Repository {
   }
 
   /** Returns a function that writes the checksum of a row after a statement has changed it. */
-  protected sealing(table: Table, key = "id"): (id: string | number) => void {
+  protected sealing(table: Table): (id: string | number) => void {
     const whole = columns(table);
     const name = table.name;
     const read = this.statement<
       [id: string | number],
       Record<string, unknown>
-    >`SELECT ${String(whole)} FROM ${name} WHERE ${key} = ?`;
+    >`SELECT ${String(whole)} FROM ${name} WHERE id = ?`;
     const write = this.statement<{
       checksum: number;
       id: string | number;
-    }>`UPDATE ${name} SET checksum = @checksum WHERE ${key} = @id`;
+    }>`UPDATE ${name} SET checksum = @checksum WHERE id = @id`;
     return (id) => {
       const row = read.get(id);
       if (row === undefined) return;

@@ -15,7 +15,7 @@ export class StoreSettingRepository extends Repository {
   readonly namesLike = this.statement<{ beginning: string }, string>`
     SELECT name FROM store_settings WHERE substr(name, 1, length(@beginning)) = @beginning`.pluck().all;
   readonly #put = this.statement<{ name: string; value: string }>`${SETTING.upsert()}`.run;
-  readonly #delete = this.statement<[name: string]>`DELETE FROM store_settings WHERE name = ?`.run;
+  readonly delete = this.statement<[name: string]>`DELETE FROM store_settings WHERE name = ?`.run;
 
   /** Returns undefined if the setting was never set. */
   get(name: string): unknown {
@@ -29,9 +29,5 @@ export class StoreSettingRepository extends Repository {
 
   set(name: string, value: unknown): void {
     this.#put({ name, value: JSON.stringify(value) });
-  }
-
-  delete(name: string): void {
-    this.#delete(name);
   }
 }

@@ -32,7 +32,7 @@ export function* sessionRows(
   if (generation === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId });
   const { embedderId, dimension } = generation;
   rows.assertWhole();
-  const newestId = rows.newestId(sessionId);
+  const newestId = rows.newestId({ id: sessionId });
   const tombstoneKey = tombstones.key() ?? null;
   yield { table: "origin", row: { storeId, embedderId, dimension, newestId, tombstoneKey } };
   yield* rows.of(sessionId, generation, from);

@@ -54,6 +54,12 @@ export class Statement<P extends Parameters, Row> {
   /** Returns the row of a query that always has one. */
   readonly one = (...parameters: Arguments<P>): Row => this.get(...parameters)!;
 
+  /** Returns true if the value of a plucked row is 1. */
+  readonly is = (...parameters: Arguments<P>): boolean => this.get(...parameters) === 1;
+
+  /** Returns how many rows were changed. */
+  readonly changes = (...parameters: Arguments<P>): number => this.run(...parameters).changes;
+
   readonly all = (...parameters: Arguments<P>): Row[] => {
     if (this.#decode === undefined) return this.#statement().all(...parameters) as Row[];
     const rows: Row[] = [];

@@ -382,6 +382,37 @@ describe("with the embedder in use", () => {
     expect(again.verify()).toMatchObject({ ok: true, problems: [] });
   });
 
+  test("upkeep grows a forest again that another version has placed, and programs that have it open go on", async () => {
+    const path = temporaryPath();
+    const store = talked(path);
+    await store.reembed({ embedder: hashingEmbedder, similarityMin: 0.95 });
+    const generation = () => store.query("SELECT max(id) AS id FROM generations")[0]!.id;
+    const before = Number(generation());
+    inDatabase(path, (file) => file.exec("DELETE FROM store_settings WHERE name IN ('placement', 'similarityMin')"));
+    const other = openedStore(path);
+    const level = () => other.doctor().find(({ check }) => check === "embedder")!.level;
+    expect(level()).toBe("advice");
+    await other.upkeep();
+    await other.upkeep();
+    expect(level()).toBe("ok");
+    expect(generation()).toBe(before + 1);
+    store.session("a").append(talk(60));
+    other.session("b").append(talk(60));
+    expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+  });
+
+  test("every vector stays as it was made, to the bit, so that verify finds nothing", async () => {
+    const store = temporaryStore();
+    const wordsOf = (n: number) => Array.from({ length: 20 + (n % 60) }, (_, k) => `word${(n * 31 + k * k * 7) % 977}`);
+    const texts = Array.from({ length: 300 }, (_, n) => wordsOf(n).join(" "));
+    store.session("a").append(texts.map((text) => user(text)));
+    const vectors = () => store.query("SELECT id, hex(embedding) AS vector FROM messages ORDER BY id");
+    const before = vectors();
+    await store.reembed({ embedder: hashingEmbedder, similarityMin: 0.95 });
+    expect(vectors()).toEqual(before);
+    expect(store.verify()).toMatchObject({ ok: true, problems: [] });
+  });
+
   test("there is nothing to do where no message lacks a vector", async () => {
     const path = temporaryPath();
     const store = talked(path);

@@ -53,6 +53,25 @@ test("sessions are listed, filtered and paged, and their days counted", async ()
   });
 });
 
+test("a listed session says what came of it, and says it anew when the agent goes on", async () => {
+  const store = temporaryStore();
+  const session = store.session("s", { title: "Rye" });
+  session.append([
+    user("Mend the oven."),
+    ...runs("make oven"),
+    reply("The relay of the oven was broken, so I replaced it."),
+  ]);
+  store.session("silent").append(user("Is anybody there?"));
+  const view = await ServedView.entered(store);
+  const outcomes = async () => (await view.get("/api/sessions", {})).sessions.map(({ id, outcome }) => [id, outcome]);
+  expect(await outcomes()).toEqual([
+    ["silent", null],
+    ["s", "The relay of the oven was broken, so I replaced it."],
+  ]);
+  session.append([user("Test it."), ...runs("make test"), reply("The oven reached 240 degrees in nine minutes.")]);
+  expect((await outcomes())[0]).toEqual(["s", "The oven reached 240 degrees in nine minutes."]);
+});
+
 test("a step of a program without a user is not said to be the user's", async () => {
   const store = temporaryStore();
   const session = store.session("s", { hotSize: 2, overlap: 0, evictBatch: 2 });
@@ -134,7 +153,7 @@ test("search finds what is typed, says where, and explains its scores", async ()
   expect(parts).toMatchObject({ words: expect.any(Number) });
   const only = await view.get("/api/search", { q: "thermometer", session: "t", limit: 1 });
   expect([only.sessions.length, only.more]).toEqual([1, false]);
-  expect((await view.get("/api/search", { q: "thermometer", source: "codex" })).sessions).toEqual([]);
+  expect((await view.get("/api/search", { q: "thermometer" })).sessions).toEqual([]);
   expect((await view.get("/api/search", { q: "" })).sessions).toEqual([]);
   expect((await view.get("/api/search", { q: "thermometr" })).note).toMatch(/^Did you mean thermometer/i);
 });
@@ -587,6 +606,86 @@ test("past work names its messages by their place in the session", async () => {
     },
   ]);
   expect((await view.get("/api/work", { command: "cargo" })).items).toEqual([]);
+});
+
+test("work begins with what comes up most: no probes, no other tools, paths within the project, and the line of an error", async () => {
+  const store = temporaryStore();
+  const project = "/srv/web";
+  const at = (ms: number) => ({ at: ms });
+  const change = (path: string, ms: number) =>
+    acts("Edit", { file_path: path, old_string: "a", new_string: "b" }, "done", at(ms));
+  const wrong = (place: string) => `src/lease.ts:${place} - error TS2304: Cannot find name 'lease'.`;
+  store
+    .session("a", { project })
+    .append([
+      user("Mend the lease."),
+      ...change(`${project}/src/lease.ts`, 1_000),
+      ...change(`${project}/.worktrees/2/src/lease.ts`, 2_000),
+      ...change("/tmp/notes.md", 3_000),
+      ...fails("npm run check -- --fast", wrong("7:3"), at(4_000)),
+      ...fails("ls missing", "ls: cannot access missing: No such file or directory", at(5_000)),
+      ...runs("npm run check", "done", at(6_000)),
+    ]);
+  store
+    .session("b", { project })
+    .append([
+      user("Mend it again."),
+      ...fails("cd web && npm run check", wrong("9:1"), at(7_000)),
+      ...fails("ls missing", "ls: cannot access missing: No such file or directory", at(8_000)),
+      ...acts("Edit", { file_path: "src/x.ts" }, "String to replace not found in file.", { isError: true, at: 8_500 }),
+      ...change("src/lock.ts", 9_000),
+    ]);
+  await store.upkeep();
+  const view = await ServedView.entered(store);
+  const { files, errors, commands, sql } = await view.get("/api/work-overview", {});
+  expect(files.map(({ name, count }) => [name, count])).toEqual([
+    ["src/lease.ts", 2],
+    ["src/lock.ts", 1],
+  ]);
+  expect(errors).toMatchObject([
+    { name: wrong("9:1"), count: 2, sessionCount: 2, lastAtMs: 7_000, sessionId: "b", seq: 1, detail: "npm run check" },
+  ]);
+  expect(commands).toMatchObject([{ name: "npm run check", count: 2, totalCount: 3, detail: wrong("9:1") }]);
+  expect(store.query(sql).length).toBeGreaterThan(0);
+  const { items } = await view.get("/api/work", { command: commands[0]!.name });
+  expect(items.length).toBeGreaterThan(0);
+  const later = await view.get("/api/work-overview", { sinceMs: 8_200, project });
+  expect([later.files.map(({ name }) => name), later.errors]).toEqual([["src/lock.ts"], []]);
+  store.session("b").append(change("src/lock.ts", 10_000));
+  await store.upkeep();
+  const now = await view.get("/api/work-overview", { sinceMs: 8_200, project });
+  expect(now.files[0]).toMatchObject({ name: "src/lock.ts", count: 2 });
+});
+
+test("what agents used is told by day, project, model and agent, without a price that nobody said", async () => {
+  const store = temporaryStore();
+  const told = (model: string, output_tokens: number, cost?: number): MessageInput => ({
+    ...reply("Done."),
+    createdAt: Date.UTC(2026, 1, 3),
+    metadata: { model, usage: { input_tokens: 10, cache_read_input_tokens: 5, output_tokens }, ...(cost && { cost }) },
+  });
+  store.session("a", { project: "bakery" }).append([user("Bake."), told("m", 20), told("m", 30)]);
+  store.session("b", { project: "mill" }).append([user("Mill."), told("n", 40, 0.25)]);
+  const view = await ServedView.entered(store);
+  const { rows, sql } = await view.get("/api/usage", {});
+  const day = "2026-02-03";
+  const sorted = rows.sort((left, right) => left.replyCount - right.replyCount);
+  const tokens = { cachedTokens: 10, inputTokens: 20, outputTokens: 50 };
+  expect(sorted).toEqual([
+    {
+      day,
+      project: "mill",
+      model: "n",
+      agent: null,
+      replyCount: 1,
+      inputTokens: 10,
+      cachedTokens: 5,
+      outputTokens: 40,
+      costUsd: 0.25,
+    },
+    { day, project: "bakery", model: "m", agent: null, replyCount: 2, ...tokens, costUsd: null },
+  ]);
+  expect(store.query(sql)).toHaveLength(2);
 });
 
 test("what a compaction lost is told by its summary", async () => {

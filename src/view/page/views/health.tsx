@@ -2,10 +2,11 @@ import { useEffect, useState } from "preact/hooks";
 import type { Cost, GetRoutes } from "../../api.ts";
 import { get, type Refused, useGet } from "../client.ts";
 import { bytes, compact, count, dateTime, number, usd, visible } from "../format.ts";
-import { projectName } from "../live.ts";
 import { Data } from "../parts/data.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
+import { Table } from "../parts/table.tsx";
 import { href } from "../router.ts";
+import { Usage } from "./usage.tsx";
 
 export function HealthView() {
   const { data, error, url, reload } = useGet("/api/health", {}, { live: true });
@@ -109,79 +110,8 @@ function Costs({
   );
 }
 
-function Table({ head, rows }: { head: string[]; rows: preact.ComponentChildren[][] }) {
-  return (
-    <div class="scroll" tabIndex={0} role="group" aria-label={head.join(", ")}>
-      <table class="table">
-        <thead>
-          <tr>
-            {head.map((cell) => (
-              <th key={cell} scope="col">
-                {cell}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((cells, index) => (
-            <tr key={index}>
-              {cells.map((cell, column) => (
-                <td key={column}>{cell}</td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
-/** What agents' models read and wrote. It reads every message, so it is asked for. */
-function usageBy(key: "day" | "project"): string {
-  return `SELECT ${key}, model, sum(reply_count) AS replies, sum(input_tokens + cache_write_tokens) AS input,
-  sum(cache_read_tokens) AS "from cache", sum(output_tokens) AS output, round(sum(cost_usd), 2) AS "cost in USD"
-FROM usage GROUP BY ${key}, model ORDER BY ${key === "day" ? "day DESC" : "output DESC"}, output DESC LIMIT 60`;
-}
-
-function Usage() {
-  const [by, setBy] = useState<"day" | "project">("day");
-  const { isRunning, answer, error, run } = useCheck("/api/sql");
-  const show = (key: "day" | "project") => {
-    setBy(key);
-    run({ query: usageBy(key) });
-  };
-  return (
-    <section>
-      <h2>What agents used</h2>
-      <p class="muted">Tokens that their models read and wrote, as far as transcripts tell.</p>
-      <p class="tools">
-        {(["day", "project"] as const).map((key) => (
-          <button key={key} type="button" onClick={() => show(key)} disabled={isRunning}>
-            {isRunning && by === key ? "Adding up…" : `By ${key}`}
-          </button>
-        ))}
-      </p>
-      {error && <Failure error={error} />}
-      {answer?.rows.length === 0 && <p class="muted">No transcript tells it.</p>}
-      {answer !== undefined && answer.rows.length > 0 && (
-        <div aria-live="polite">
-          <Table
-            head={answer.columns}
-            rows={answer.rows.map((cells) =>
-              cells.map((cell, column) => {
-                if (column === 0 && by === "project") return projectName(String(cell ?? "no project"));
-                return typeof cell === "number" ? compact(cell) : visible(cell ?? "–");
-              }),
-            )}
-          />
-        </div>
-      )}
-    </section>
-  );
-}
-
 /** Asks for what takes its time, when a person wants it. */
-function useCheck<R extends "/api/doctor" | "/api/verify" | "/api/sql">(route: R) {
+function useCheck<R extends "/api/doctor" | "/api/verify">(route: R) {
   const [state, setState] = useState<{ isRunning: boolean; answer?: GetRoutes[R]["answer"]; error?: Refused }>({
     isRunning: false,
   });

@@ -10,7 +10,7 @@ import { Data } from "../parts/data.tsx";
 import { Empty, Failure } from "../parts/states.tsx";
 import { Themes } from "../parts/themes.tsx";
 import { change, href, params } from "../router.ts";
-import { Choice, ProjectChoice } from "./sessions.tsx";
+import { Choice, PeriodChoice, ProjectChoice, sinceDays } from "./sessions.tsx";
 
 /** The most hits that are listed, of all sessions or of one. */
 export const HITS_MAX = 30;
@@ -32,7 +32,6 @@ export function SearchView() {
   const isAsked = by === "answer" && session === undefined && agent !== null;
   const box = useRef<HTMLInputElement>(null);
   useLayoutEffect(() => box.current?.focus(), []);
-  const sinceMs = Number(days) > 0 ? new Date().setHours(0, 0, 0, 0) - (Number(days) - 1) * 86_400_000 : undefined;
   const { data, error, url, reload } = useGet(
     q.trim() === "" || isByTheme || isAsked ? null : "/api/search",
     {
@@ -42,7 +41,7 @@ export function SearchView() {
       ...(project !== undefined && { project }),
       ...(source !== undefined && { source }),
       ...(role !== undefined && { role: role as NonNullable<SearchRequest["role"]> }),
-      ...(sinceMs !== undefined && { sinceMs }),
+      ...sinceDays(days),
       ...(explain === "1" && { explain: 1 }),
     },
     { delayMs: 40 },
@@ -107,16 +106,7 @@ export function SearchView() {
               values={roles}
               onChange={(value) => change({ role: value })}
             />
-            <select
-              aria-label="Time"
-              value={days ?? ""}
-              onChange={(event) => change({ days: event.currentTarget.value })}
-            >
-              <option value="">Any time</option>
-              <option value="7">Last 7 days</option>
-              <option value="30">Last 30 days</option>
-              <option value="365">Last year</option>
-            </select>
+            <PeriodChoice />
             <label class="check">
               <input
                 type="checkbox"

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { DaysAnswer, NewsAnswer, SessionOverview, SessionsAnswer } from "../../api.ts";
+import type { DaysAnswer, ListedSession, NewsAnswer, SessionsAnswer } from "../../api.ts";
 import { get, type Refused, useGet } from "../client.ts";
 import { compact, count, day, sessionTitle, shortDay, time, visible } from "../format.ts";
 import { about, projectName, version } from "../live.ts";
@@ -98,16 +98,17 @@ function requestOf({ project, source, text, days, on }: Record<string, string | 
     ...(project !== undefined && { project }),
     ...(source !== undefined && { source }),
     ...(text !== undefined && { text }),
-    ...(Number.isFinite(from)
-      ? { sinceMs: from, untilMs: from + DAY_MS }
-      : Number(days) > 0 && { sinceMs: startOfDay(Date.now()) - (Number(days) - 1) * DAY_MS }),
+    ...(Number.isFinite(from) ? { sinceMs: from, untilMs: from + DAY_MS } : sinceDays(days)),
   };
 }
 
-const startOfDay = (ms: number): number => new Date(ms).setHours(0, 0, 0, 0);
+/** Returns the time at which the last days began, as a part of a request. */
+export function sinceDays(days: string | undefined): { sinceMs?: number } {
+  return Number(days) > 0 ? { sinceMs: new Date().setHours(0, 0, 0, 0) - (Number(days) - 1) * DAY_MS } : {};
+}
 
 function Filters() {
-  const { source, text, days, on } = params.value;
+  const { source, text } = params.value;
   const { sources } = about.value!;
   return (
     <form class="filters" role="search" aria-label="Filter sessions" onSubmit={(event) => event.preventDefault()}>
@@ -126,18 +127,7 @@ function Filters() {
         values={sources}
         onChange={(value) => change({ source: value }, { push: true })}
       />
-      <select
-        aria-label="Time"
-        value={on ?? days ?? ""}
-        onChange={(event) => change({ days: event.currentTarget.value, on: null }, { push: true })}
-      >
-        {on !== undefined && <option value={on}>{on}</option>}
-        {PERIODS.map(([value, label]) => (
-          <option key={value} value={value}>
-            {label}
-          </option>
-        ))}
-      </select>
+      <PeriodChoice push />
     </form>
   );
 }
@@ -180,6 +170,25 @@ export function ProjectChoice({ push = false }: { push?: boolean }) {
       nameOf={projectName}
       onChange={(project) => change({ project }, { push })}
     />
+  );
+}
+
+/** @param props.push  As for `ProjectChoice`. */
+export function PeriodChoice({ push = false }: { push?: boolean }) {
+  const { days, on } = params.value;
+  return (
+    <select
+      aria-label="Time"
+      value={on ?? days ?? ""}
+      onChange={(event) => change({ days: event.currentTarget.value, on: null }, { push })}
+    >
+      {on !== undefined && <option value={on}>{on}</option>}
+      {PERIODS.map(([value, label]) => (
+        <option key={value} value={value}>
+          {label}
+        </option>
+      ))}
+    </select>
   );
 }
 
@@ -239,8 +248,8 @@ function withGaps(newestFirst: DaysAnswer["days"]): DaysAnswer["days"] {
   });
 }
 
-function SessionList({ sessions, news }: { sessions: SessionOverview[]; news: News["bySession"] }) {
-  const groups: [string, SessionOverview[]][] = [];
+function SessionList({ sessions, news }: { sessions: ListedSession[]; news: News["bySession"] }) {
+  const groups: [string, ListedSession[]][] = [];
   for (const session of sessions) {
     const date = day(session.updatedAtMs);
     const group = groups.at(-1);
@@ -263,18 +272,25 @@ function SessionList({ sessions, news }: { sessions: SessionOverview[]; news: Ne
   );
 }
 
+function oneLine(text: string | null): string {
+  return visible(text ?? "")
+    .replace(/\s+/g, " ")
+    .trim();
+}
+
 function SessionRow({
   session,
   news,
 }: {
-  session: SessionOverview;
+  session: ListedSession;
   news: { messageCount: number; seqFirst: number } | undefined;
 }) {
   const isEmpty = session.messageCount === 0 && session.title === null;
   const title = sessionTitle(session);
-  const opening = visible(session.opening ?? "")
-    .replace(/\s+/g, " ")
-    .trim();
+  const opening = oneLine(session.opening);
+  // What was asked first is mostly the title.
+  const isTitle = opening.toLowerCase().startsWith(title.replace(/…$/, "").toLowerCase());
+  const told = oneLine(session.outcome) || (isTitle ? "" : opening);
   return (
     <li>
       <a class="row" data-row href={href({ view: "session", session: session.id, seq: news?.seqFirst })}>
@@ -297,10 +313,9 @@ function SessionRow({
           {isEmpty ? (
             <span class="row-sub">{title}</span>
           ) : (
-            opening &&
-            !opening.toLowerCase().startsWith(title.replace(/…$/, "").toLowerCase()) && (
+            told && (
               <span class="row-sub" dir="auto">
-                {opening}
+                {told}
               </span>
             )
           )}

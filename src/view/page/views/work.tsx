@@ -1,10 +1,11 @@
-import type { WorkAnswer } from "../../api.ts";
+import type { WorkAnswer, WorkCount } from "../../api.ts";
 import { useGet } from "../client.ts";
-import { dateTime, visible } from "../format.ts";
+import { count, dateTime, number, shortDay, visible } from "../format.ts";
+import { projectName } from "../live.ts";
 import { Data } from "../parts/data.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { change, href, params } from "../router.ts";
-import { ProjectChoice } from "./sessions.tsx";
+import { PeriodChoice, ProjectChoice, sinceDays } from "./sessions.tsx";
 
 /** What can be asked, with the words around the box. */
 const QUESTIONS = {
@@ -16,20 +17,25 @@ type Question = keyof typeof QUESTIONS;
 
 /** The life of a file, of an error and of a command in all sessions. */
 export function WorkView() {
-  const { of = "file", q = "", project } = params.value;
+  const { of = "file", q = "", project, days } = params.value;
   const question: Question = of in QUESTIONS ? (of as Question) : "file";
   const asked = q.trim();
-  const { data, error, url, reload } = useGet(
-    "/api/work",
-    { ...(asked !== "" && { [question]: asked }), ...(project !== undefined && { project }) },
+  const found = useGet(
+    asked === "" ? null : "/api/work",
+    { [question]: asked, ...(project !== undefined && { project }) },
     { delayMs: 80 },
   );
+  const overview = useGet(asked === "" ? "/api/work-overview" : null, {
+    ...(project !== undefined && { project }),
+    ...sinceDays(days),
+  });
+  const { error, url, reload } = asked === "" ? overview : found;
   return (
     <section class="page search">
       <div class="title-row">
         <h1 tabIndex={-1}>Work</h1>
         <div class="tools">
-          <Data url={url} sql={data?.sql} />
+          <Data url={url} sql={(asked === "" ? overview : found).data?.sql} />
         </div>
       </div>
       <p class="muted">What was done to a file, what made an error go, and how a command is run.</p>
@@ -56,25 +62,108 @@ export function WorkView() {
           onInput={(event) => change({ q: event.currentTarget.value })}
         />
         <ProjectChoice />
+        {asked === "" && <PeriodChoice />}
       </div>
-      {asked === "" && <h2>Errors that keep coming back</h2>}
       {error ? (
         <Failure error={error} onRetry={reload} />
-      ) : data === undefined ? (
+      ) : asked === "" ? (
+        overview.data === undefined ? (
+          <Loading />
+        ) : (
+          <Overview {...overview.data} />
+        )
+      ) : found.data === undefined ? (
         <Loading />
-      ) : data.items.length === 0 ? (
-        <Empty title={asked === "" ? "No error came back in three sessions" : QUESTIONS[question].none}>
-          <p>Upkeep reads what tool calls did. What was imported just now may follow in a moment.</p>
+      ) : found.data.items.length === 0 ? (
+        <Empty title={QUESTIONS[question].none}>
+          <p>
+            <a href={href({ view: "search", q: asked, project })}>Search for messages that name it</a>
+          </p>
         </Empty>
       ) : (
         <ol class="hits">
-          {data.items.map((item) => (
+          {found.data.items.map((item) => (
             <Item key={`${item.sessionId} ${item.about}`} item={item} />
           ))}
         </ol>
       )}
     </section>
   );
+}
+
+/** What comes up most. Each row leads to what was done with it, and its time to the place where it was last. */
+function Overview({ files, errors, commands }: Record<"files" | "errors" | "commands", WorkCount[]>) {
+  if (files.length + errors.length + commands.length === 0)
+    return (
+      <Empty title="No work was stored">
+        <p>Upkeep reads what tool calls did. What was imported just now may follow in a moment.</p>
+      </Empty>
+    );
+  return (
+    <>
+      <Counts title="Files changed most" of="file" rows={files} counted={({ count: n }) => count(n, "change")} />
+      <Counts title="Errors that came back" of="error" rows={errors} counted={({ count: n }) => count(n, "time")} />
+      <Counts
+        title="Commands that fail"
+        of="command"
+        rows={commands}
+        counted={({ count: n, totalCount }) => `${n} of ${number(totalCount)} failed`}
+      />
+    </>
+  );
+}
+
+function Counts({
+  title,
+  of,
+  rows,
+  counted,
+}: {
+  title: string;
+  of: Question;
+  rows: readonly WorkCount[];
+  counted: (row: WorkCount) => string;
+}) {
+  if (rows.length === 0) return null;
+  return (
+    <section class="day">
+      <h2>{title}</h2>
+      <ul class="rows counts">
+        {rows.map((row) => (
+          <li key={`${row.project} ${row.name}`}>
+            <a
+              class="row"
+              data-row
+              href={href({ view: "work", of, q: row.name, project: params.value.project ?? row.project })}
+            >
+              <span class="row-main">
+                <span class={of === "file" ? "row-title path" : "row-title"} title={visible(row.name)}>
+                  <bdi>{visible(withoutFolder(row.name, row.project))}</bdi>
+                </span>
+                {row.detail !== null && <span class="row-sub">{visible(withoutFolder(row.detail, row.project))}</span>}
+              </span>
+              <span class="row-facts">
+                <span>{params.value.project === undefined && visible(projectName(row.project ?? ""))}</span>
+                <span>{counted(row)}</span>
+                <span>{count(row.sessionCount, "session")}</span>
+              </span>
+            </a>
+            <a
+              class="small"
+              href={href({ view: "session", session: row.sessionId, seq: row.seq })}
+              title="Where it was last"
+            >
+              {shortDay(row.lastAtMs)}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function withoutFolder(text: string, project: string | null): string {
+  return project === null ? text : text.replaceAll(`${project}/`, "");
 }
 
 function Item({ item }: { item: WorkAnswer["items"][number] }) {
