@@ -55,7 +55,7 @@ const TEAMS = `SELECT nspname AS schema FROM pg_catalog.pg_namespace
   WHERE starts_with(nspname, $1) AND has_schema_privilege(oid, 'USAGE') AND ($2::text IS NULL OR nspname = $2)`;
 
 const VERSION_OF = (schema: string): string =>
-  `SELECT version, id || ' ' || '${schema}.hub'::regclass::oid AS id, has_words AS "hasWords" FROM ${schema}.hub`;
+  `SELECT version, id || ' ' || '${schema}.hub'::regclass::oid AS id, has_words AS "hasWords", pg_is_in_recovery() AS "isReplica" FROM ${schema}.hub`;
 
 /** A team's tables in a database, which may be any Postgres from version 14 on. */
 export class HubConnection {
@@ -82,11 +82,20 @@ export class HubConnection {
     return this.#entered!;
   }
 
-  /** Finds out which hub this is. Transactions are then refused if another one answers. @throws {StoreError} as `transaction` does. */
-  async enter(signal: AbortSignal | undefined): Promise<string> {
-    // What is known stays until then: another push or sync may be under way.
-    this.#entered = await this.#retried(async (_, found) => checkVersion(this.name, found).id, signal);
-    return this.#entered;
+  /**
+   * Finds out which hub this is. Transactions are then refused if another one answers.
+   *
+   * @param isWriting  True to refuse a replica. It may lack what was pushed last, so what it lacks is not forgotten.
+   * @throws {StoreError} as `transaction` does.
+   */
+  async enter(isWriting: boolean, signal: AbortSignal | undefined): Promise<string> {
+    const { id, isReplica } = await this.#retried(async (_, found) => checkVersion(this.name, found), signal);
+    if (isWriting && isReplica) {
+      const solution = "Name the server that the replica follows: `coppice hub add`.";
+      throw new StoreError("HUB_REFUSED", { hub: this.name, reason: "it is a replica, which is only read", solution });
+    }
+    this.#entered = id; // what was known stays until then: another push or sync may be under way
+    return id;
   }
 
   /**
@@ -264,6 +273,8 @@ export interface HubVersion {
   id: string;
   /** True if they have a word index: see everywhere.ts. */
   hasWords: boolean;
+  /** True if the server follows another one, and is only read. */
+  isReplica: boolean;
 }
 
 /** @throws {StoreError} `HUB_NOT_READY`, `FORMAT_UNSUPPORTED`. */

@@ -169,7 +169,7 @@ class OpenedHub implements Hub {
   async push(store: Store, options: PushOptions): Promise<PushReport> {
     const { sessions, projects = [], signal, onProgress } = options;
     const { repositories } = internalsOf(store);
-    const pusher = new Pusher(await this.#enter(store, "push", signal));
+    const pusher = new Pusher(await this.#enter(store, "push", signal, true));
     const report: PushReport = {
       ...{ sessionCount: 0, messageCount: 0, ...(await pusher.forget()) },
       ...{ gone: [], kept: [], moved: [], forked: [], behind: [], diverged: [] },
@@ -251,20 +251,25 @@ class OpenedHub implements Hub {
   }
 
   async pull(store: Store, sessionId: string, options: PullOptions = {}): Promise<PulledSession> {
-    return new Puller(await this.#enter(store, "pull", options.signal)).pull(sessionId, options);
+    return new Puller(await this.#enter(store, "pull", options.signal, options.take)).pull(sessionId, options);
   }
 
   async sync(
     store: Store,
     { signal, onProgress }: { signal?: AbortSignal; onProgress?: (progress: SyncProgress) => void } = {},
   ): Promise<SyncReport> {
-    return new Syncer(await this.#enter(store, "sync", signal)).sync(onProgress);
+    return new Syncer(await this.#enter(store, "sync", signal, false)).sync(onProgress);
   }
 
   /** Makes what a store notes be about this hub. @throws {StoreError} `STORE_READONLY`. */
-  async #enter(store: Store, operation: string, signal: AbortSignal | undefined): Promise<Link> {
+  async #enter(
+    store: Store,
+    operation: string,
+    signal: AbortSignal | undefined,
+    isWriting: boolean | undefined,
+  ): Promise<Link> {
     const storeId = writableId(store, operation);
-    enterHub(store, await this.#connection.enter(signal));
+    enterHub(store, await this.#connection.enter(isWriting === true, signal));
     return new Link(this.#connection, internalsOf(store), storeId, signal);
   }
 

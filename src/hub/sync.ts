@@ -42,6 +42,14 @@ const FOLLOWED = (schema: string): string => `FROM ${schema}.sessions s
     AND length > 0 AND holder <> $2 AND ($3::bigint IS NOT NULL AND last_at_ms >= $3
       OR EXISTS (SELECT FROM unnest($4::text[], $5::bigint[]) AS f(name, since) WHERE f.name = s.project AND last_at_ms >= f.since))`;
 
+/**
+ * SQL: when the server was asked, by its clock. A replica may lag, so it is when the last transaction ended that it has. That is null
+ * if it has got none since it started, and stays while nobody writes.
+ */
+const ASKED_AT = "CASE WHEN pg_is_in_recovery() THEN pg_last_xact_replay_timestamp() ELSE now() END";
+/** SQL: true if a replica may lack what the store has. */
+const MAY_LACK = `pg_is_in_recovery() AND coalesce(${ASKED_AT} < $1::timestamptz, true)`;
+
 interface Copy extends NameOnHub {
   id: string;
   sessionNo: number;
@@ -71,9 +79,8 @@ export class Syncer {
     const refuse = (sessionId: string, { message: reason }: Error): void => {
       if (!report.refused.some((one) => one.sessionId === sessionId)) report.refused.push({ sessionId, reason });
     };
-    const { sessionCount, gone, anew, shorter, now } = await this.#news(follows, this.#copies(refuse));
+    const { sessionCount, gone, anew, shorter, isBack, mark } = await this.#news(follows, this.#copies(refuse));
     for (const { sessionId, error } of shorter) refuse(sessionId, error);
-    const isBack = shorter.length > 0;
     const retry = isBack ? [...follows.retry] : [];
     let doneCount = 0;
     const progressed = (): void => onProgress?.({ doneCount, sessionCount, messageCount: report.messageCount });
@@ -109,7 +116,6 @@ export class Syncer {
     }
     this.#link.store.eraseDue();
     if (failure !== undefined) throw failure;
-    const mark = isBack ? follows.mark : now; // what was left out is asked for when it is whole again
     noteSynced(this.#repositories, follows, { mark, retry: [...new Set(retry)], hub: this.#link.hub });
     return report;
   }
@@ -164,7 +170,8 @@ export class Syncer {
 
   /**
    * Asks how many followed sessions have something new, for the numbers of copies whose sessions the hub has no longer, and which of
-   * those were begun anew, followed or not. `shorter`: copies of which the hub has less than it had. Then nothing counts as gone.
+   * those were begun anew, followed or not. `shorter`: copies of which the hub has less than it had. `isBack`: it has, or it is a replica
+   * that may. Then nothing counts as gone. `mark`: up to when the store has everything if it gets this.
    */
   async #news(
     follows: Follows,
@@ -174,29 +181,34 @@ export class Syncer {
     gone: ReadonlySet<number>;
     anew: SessionRow[];
     shorter: { sessionId: string; error: StoreError }[];
-    now: string;
+    isBack: boolean;
+    mark: string | null;
   }> {
     return this.#link.transaction(async (client) => {
       const { schema } = this.#link;
-      const sql = `SELECT count(*) AS "sessionCount", now()::text AS now ${FOLLOWED(schema)}`;
-      const { rows } = await client.query<{ sessionCount: number; now: string }>(sql, this.#termsOf(follows, 0));
-      const { sessionCount, now } = rows[0]!;
+      const sql = `SELECT count(*) AS "sessionCount", (${ASKED_AT})::text AS now, ${MAY_LACK} AS "mayLack" ${FOLLOWED(schema)}`;
+      type News = { sessionCount: number; now: string | null; mayLack: boolean };
+      const { rows } = await client.query<News>(sql, this.#termsOf(follows, 0));
+      const { sessionCount, now, mayLack } = rows[0]!;
       const there = await lengthsThere(
         client,
         schema,
         copies.map(({ sessionNo }) => sessionNo),
       );
-      const shorter = copies.flatMap(({ id, sessionNo, length }) => {
+      const shorter = (mayLack ? [] : copies).flatMap(({ id, sessionNo, length }) => {
         const error = goneBack(this.#link.hub, id, there.get(sessionNo), length);
         return error === undefined ? [] : { sessionId: id, error };
       });
-      const gone = shorter.length > 0 ? [] : copies.filter(({ sessionNo }) => !there.has(sessionNo));
+      const isBack = mayLack || shorter.length > 0;
+      const gone = isBack ? [] : copies.filter(({ sessionNo }) => !there.has(sessionNo));
       const named = `SELECT ${SESSION_COLUMNS} FROM ${schema}.sessions
         WHERE length > 0 AND (origin, session_id) IN (SELECT * FROM unnest($1::uuid[], $2::text[]))`;
       const names = [gone.map(({ origin }) => origin), gone.map(({ name }) => name)];
       const anew = gone.length === 0 ? [] : (await client.query<SessionRow>(named, names)).rows;
       const numbers = new Set(gone.map(({ sessionNo }) => sessionNo));
-      return { sessionCount: sessionCount + anew.length, gone: numbers, anew, shorter, now };
+      // What was left out is asked for when the hub is whole again.
+      const mark = isBack ? (follows.mark ?? (mayLack ? now : null)) : now;
+      return { sessionCount: sessionCount + anew.length, gone: numbers, anew, shorter, isBack, mark };
     });
   }
 

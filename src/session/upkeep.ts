@@ -77,8 +77,8 @@ export class Upkeep {
     };
     const steps = [
       ...(isRemote(embedder) ? [embed] : []),
-      ...(isAsked && !isRemote(embedder) ? [() => this.#regrow(signal)] : []),
       () => this.#moveIdle(signal, isAsked),
+      ...(isAsked && !isRemote(embedder) ? [() => this.#regrow(signal)] : []),
       () => this.#placer.placeAll(signal),
       () => moveVectors(repositories, signal),
       () => indexTail(repositories, { signal }),

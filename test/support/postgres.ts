@@ -1,6 +1,15 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, chownSync, copyFileSync, mkdtempSync, readdirSync, realpathSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  copyFileSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  realpathSync,
+} from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -29,8 +38,10 @@ export const HUB_KEY = join(import.meta.dirname, "../fixtures/hub/key.pem");
 
 /** Waits for the end of its input, which comes however its parent ends. Then it ends the server and removes its folder. */
 const GUARD = `cat > /dev/null
-pid=$(head -n 1 "$1/data/postmaster.pid") && kill -QUIT "$pid"
-for i in 1 2 3 4 5 6 7 8 9 10; do kill -0 "$pid" && sleep 0.2; done
+for data in replica data; do
+  pid=$(head -n 1 "$1/$data/postmaster.pid") && kill -QUIT "$pid"
+  for i in 1 2 3 4 5 6 7 8 9 10; do kill -0 "$pid" && sleep 0.2; done
+done
 rm -rf "$1"`;
 
 export interface PostgresServer {
@@ -42,6 +53,8 @@ export interface PostgresServer {
   crash: () => Promise<void>;
   /** Starts the server after a crash, with the same data at the same port. */
   start: () => Promise<void>;
+  /** Starts a replica, which ends with the server. Connections to the server end once. Returns the URL of its superuser. */
+  replicate: () => Promise<string>;
   /** Ends the server and removes its files. */
   remove: () => Promise<void>;
 }
@@ -88,9 +101,9 @@ export async function startPostgres({ isDurable }: { isDurable: boolean }): Prom
     const certificate = join(folder, "certificate.pem");
     copyFileSync(HUB_CERTIFICATE, certificate);
     const port = await freePort();
-    const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+    const urlAt = (port: number): string => `postgres://postgres@127.0.0.1:${port}/postgres`;
+    const url = urlAt(port);
     const settings = {
-      port,
       listen_addresses: "127.0.0.1",
       unix_socket_directories: "",
       ssl: true,
@@ -103,22 +116,40 @@ export async function startPostgres({ isDurable }: { isDurable: boolean }): Prom
       shared_buffers: "32MB",
       log_min_messages: "fatal",
     };
-    const args = ["-D", data, ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])];
-    let server: ChildProcess;
-    const start = async (): Promise<void> => {
-      server = spawn(join(programs, "postgres"), args, { ...AS_NOBODY, cwd: folder, detached: true, stdio: "ignore" });
+    const starting = async (data: string, port: number, more: object = {}): Promise<ChildProcess> => {
+      const args = Object.entries({ ...settings, port, ...more }).flatMap(([name, value]) => [
+        "-c",
+        `${name}=${value}`,
+      ]);
+      const options = { ...AS_NOBODY, cwd: folder, detached: true, stdio: "ignore" } as const;
+      const server = spawn(join(programs, "postgres"), ["-D", data, ...args], options);
       server.unref();
-      while (!(await answers(url))) {
+      while (!(await answers(urlAt(port)))) {
         if (server.exitCode !== null) throw new Error(`Postgres has ended at its start, with ${server.exitCode}`);
         await wait(50);
       }
+      return server;
+    };
+    let server: ChildProcess;
+    const start = async (): Promise<void> => {
+      server = await starting(data, port);
     };
     const crash = async (): Promise<void> => {
       server.kill("SIGQUIT");
       if (server.exitCode === null && server.signalCode === null) await once(server, "exit");
     };
+    const replicate = async (): Promise<string> => {
+      await crash();
+      const copy = join(folder, "replica");
+      spawnSync("cp", ["-a", data, copy]);
+      closeSync(openSync(join(copy, "standby.signal"), "w"));
+      await start();
+      const replicaPort = await freePort();
+      await starting(copy, replicaPort, { primary_conninfo: `host=127.0.0.1 port=${port} user=postgres` });
+      return urlAt(replicaPort);
+    };
     await start();
-    return { folder, url, crash, start, remove };
+    return { folder, url, crash, start, replicate, remove };
   } catch (error) {
     await remove();
     throw error;

@@ -112,7 +112,8 @@ describe.skipIf(!hasChromium)("by hand", () => {
   }
   /** Copies the JSON and the SQL of the view, and runs the SQL. */
   async function copyData(): Promise<{ json: Record<string, unknown>; sql: string }> {
-    const menu = page.locator("details.menu", { has: page.locator("summary", { hasText: "Data" }) });
+    // Health has a second menu, of what agents used.
+    const menu = page.locator("details.menu", { has: page.locator("summary", { hasText: "Data" }) }).first();
     await menu.locator("summary").click();
     const copied = async (name: string): Promise<string> => {
       await page.evaluate(() => navigator.clipboard.writeText("nothing"));

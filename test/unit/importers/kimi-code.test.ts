@@ -65,7 +65,9 @@ test("a session has the title and folder of its state, and its agents are its ch
   put(join(folder, "agents", "agent-1", "wire.jsonl"), jsonLines([META, prompt("Sweep."), says("a", "Swept.")]));
   const store = temporaryStore();
   expect(await countsOf(store, folder)).toEqual([4, 0, 0]);
-  const [main, agent] = store.sessions();
+  const [main, agent] = ["session_1", "session_1/agent-agent-1"].map((id) =>
+    store.sessions().find(({ externalId }) => externalId === id),
+  );
   expect(main).toMatchObject({ externalId: "session_1", title: "The kiln", project: "/work/kiln" });
   expect(agent).toMatchObject({ externalId: "session_1/agent-agent-1", parentSessionId: main!.id });
 });

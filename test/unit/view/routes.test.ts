@@ -153,7 +153,7 @@ test("search finds what is typed, says where, and explains its scores", async ()
   expect(parts).toMatchObject({ words: expect.any(Number) });
   const only = await view.get("/api/search", { q: "thermometer", session: "t", limit: 1 });
   expect([only.sessions.length, only.more]).toEqual([1, false]);
-  expect((await view.get("/api/search", { q: "thermometer" })).sessions).toEqual([]);
+  expect((await view.get("/api/search", { q: "thermometer", source: "codex" })).sessions).toEqual([]);
   expect((await view.get("/api/search", { q: "" })).sessions).toEqual([]);
   expect((await view.get("/api/search", { q: "thermometr" })).note).toMatch(/^Did you mean thermometer/i);
 });
