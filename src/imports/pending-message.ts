@@ -47,11 +47,15 @@ export function growthBeyond(stored: readonly Part[], parts: readonly Part[]): P
   return rest;
 }
 
+/** Returns the lines by which a text has grown; undefined if it changed in another way. */
 function moreLinesOf(stored: Part, part: Part): Part | undefined {
-  const [ours, theirs] = withoutSecrets([stored, part]) as [Part, Part];
-  if (ours.type !== "text" && ours.type !== "reasoning") return undefined;
-  if (theirs.type !== ours.type || !theirs.text.startsWith(`${ours.text}\n`)) return undefined;
-  return { ...part, text: theirs.text.slice(ours.text.length).trimStart() } as Part;
+  // Secrets stay as they were imported now, unless the earlier import has treated them in another way.
+  for (const [ours, theirs] of [[stored, part], withoutSecrets([stored, part])] as [Part, Part][]) {
+    if (ours.type !== "text" && ours.type !== "reasoning") return undefined;
+    if (theirs.type !== ours.type || !theirs.text.startsWith(`${ours.text}\n`)) continue;
+    return { ...part, text: theirs.text.slice(ours.text.length).replace(/^\s*\n/, "") } as Part;
+  }
+  return undefined;
 }
 
 /** Cuts each result to the blocks that the result in its place has too, and takes over from that one whether the tool failed. */

@@ -62,6 +62,6 @@ export class TranscriptPath {
   /** A message that has grown since its import is stored with a second one, `<id>+<number of its first parts>`. */
   #indexOf(id: string): number | undefined {
     this.#indexes ??= new Map(this.#ids.map((id, index) => [id, index]));
-    return this.#indexes.get(id) ?? this.#indexes.get(id.replace(/(\+\d+)+$/, ""));
+    return this.#indexes.get(id) ?? this.#indexes.get(id.replace(/\+\d+$/, ""));
   }
 }

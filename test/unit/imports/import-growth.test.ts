@@ -12,8 +12,8 @@ import { fileOf } from "../importers/read.ts";
 /** The number of states of a growing file. They end at random bytes, most in the middle of a line. */
 const STATES = 6;
 
-async function importBytes(store: Store, path: string, bytes: Uint8Array, isFinished = false) {
-  const run = new ImportRun(store, { format: "auto", onProgress: () => {} });
+async function importBytes(store: Store, path: string, bytes: Uint8Array, isFinished = false, keepSecrets = false) {
+  const run = new ImportRun(store, { format: "auto", keepSecrets, onProgress: () => {} });
   return run.read({ ...fileOf(bytes, bytes.length + 1, path), isUncertain: true, isFinished });
 }
 
@@ -85,4 +85,20 @@ describe("a finished text that goes on in the middle of a message keeps every li
       grown.close();
     }
   });
+});
+
+test("lines that a text grew by keep their indentation, and secrets that were to be kept", async () => {
+  const path = "/work/notes.md";
+  const said = "## User\n\nUse these steps:\n";
+  const more = "\n    1. set GITHUB_TOKEN=ghp_16C7e42F292c6912E7710c838347Ae178B4a\n    2. weigh anchor\n";
+  const store = temporaryStore();
+  await importBytes(store, path, Buffer.from(`${said}\n## Assistant\n\nFirst:`), true, true);
+  await importBytes(store, path, Buffer.from(`${said}\n## Assistant\n\nFirst:${more}`), true, true);
+  const texts = store.sessions().flatMap(({ id }) =>
+    store
+      .resume(id)
+      .messages()
+      .map(({ text }) => text),
+  );
+  expect(texts.slice(1)).toEqual(["First:", more.slice(1, -1)]);
 });
