@@ -42,8 +42,10 @@ export class ViewStore {
     const position = JSON.stringify(this.position());
     if (position !== this.#keptAt) this.#kept.clear();
     this.#keptAt = position;
-    if (!this.#kept.has(key)) this.#kept.set(key, await this.read(work));
-    return this.#kept.get(key) as T;
+    if (this.#kept.has(key)) return this.#kept.get(key) as T;
+    const answer = await this.read(work);
+    if (this.#keptAt === position) this.#kept.set(key, answer);
+    return answer;
   }
 
   /** @throws {StoreError} `STORE_READONLY`. */

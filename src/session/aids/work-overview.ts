@@ -113,8 +113,10 @@ export function workOverview(store: Store, { project, sinceMs, limit }: WorkOver
     errors: errors.map((group) => counted(group, lineOf(group)!, group.target)),
     commands: commands.map((group) => {
       const name = headOf(group.target);
-      const runs = runsOf.get(name)!.find((one) => one.project === group.project);
-      return { ...counted(group, name, lineOf(group)), totalCount: Number(runs!.count) };
+      // A name that was quoted, cut or made by the shell is not found, and calls at once count as one.
+      const runs = runsOf.get(name)?.find((one) => one.project === group.project);
+      const failed = counted(group, name, lineOf(group));
+      return { ...failed, totalCount: Math.max(failed.count, Number(runs?.count ?? 0)) };
     }),
   };
 }
