@@ -17,7 +17,7 @@ export type PendingMessage = Extract<ReadEvent, { kind: "message" | "restored" }
 const redactor = new Redactor({ keepSecrets: false });
 
 /** Returns the parts without secrets, because an earlier import with another setting may have kept or replaced them. */
-export function withoutSecrets(parts: readonly Part[]): readonly Part[] {
+function withoutSecrets(parts: readonly Part[]): readonly Part[] {
   return redactor.redacted(parts);
 }
 

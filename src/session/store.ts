@@ -261,7 +261,7 @@ export interface Store {
    * Does the store's background maintenance now:
    *
    * - Vectors that are due are requested.
-   * - A forest that another version of Coppice has grown by other rules is grown again, if the embedder is local.
+   * - A forest that an older version of Coppice has grown by other rules is grown again, if the embedder is local.
    * - A session whose newest message is a day old is idle: all its steps except the newest enter the forest.
    * - The clusters of an idle session settle when it has been silent for longer than it lasted, or for thirty days.
    * - Settled clusters are assigned to subjects, and the indexes are brought up to date.

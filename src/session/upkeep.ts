@@ -101,7 +101,7 @@ export class Upkeep {
     return embedded;
   }
 
-  /** Grows the forest again if another version of placement has grown it. A remote embedder may cost money, so its store waits for `reembed`. */
+  /** Grows the forest again if an older placement has grown it. A remote embedder may cost money, so its store waits for `reembed`. */
   async #regrow(signal: AbortSignal): Promise<void> {
     const { repositories, embedder, clock } = this.#ports;
     const { database, generations } = repositories;

@@ -138,7 +138,7 @@ export interface SessionsAnswer {
 }
 
 export interface ListedSession extends SessionOverview {
-  /** What came of it, in the closing words of its agent; null if they tell nothing. */
+  /** The closing words of its agent that tell what came of the session; null if none do. */
   outcome: string | null;
 }
 

@@ -11,10 +11,10 @@ const USAGE_ROWS_MAX = 20_000;
 const USAGE_SQL = `SELECT u.day, u.project, u.model, s.source AS agent, sum(reply_count) AS replyCount,
   sum(input_tokens + cache_write_tokens) AS inputTokens, sum(cache_read_tokens) AS cachedTokens,
   sum(output_tokens) AS outputTokens, sum(cost_usd) AS costUsd
-FROM usage u JOIN sessions s ON s.id = u.session_id
+FROM usage u JOIN sessions s ON s.id = u.session_id WHERE u.day IS NOT NULL
 GROUP BY 1, 2, 3, 4 ORDER BY u.day DESC LIMIT ${USAGE_ROWS_MAX}`;
 
-/** It reads every message of a model. */
+/** Reads every message of a model, because `usage` is a view. */
 export function usageAnswer(store: Store): { rows: UsageRow[]; sql: string } {
   return { rows: store.query(USAGE_SQL) as unknown as UsageRow[], sql: USAGE_SQL };
 }

@@ -1,4 +1,4 @@
-import { StoreError } from "../../core/errors.ts";
+import { unless } from "../../core/errors.ts";
 import type { Repositories } from "../../store/index.ts";
 import { internalsOf } from "../opened-store.ts";
 import type { Store } from "../store.ts";
@@ -12,12 +12,7 @@ const TOLD_TOKENS = 60;
 /** Returns what came of a session, in the words that a recap would tell first; null if the agent said nothing that tells it, or if that is damaged. */
 export function outcomeOf(store: Store, sessionId: string): string | null {
   const { database, messages } = internalsOf(store).repositories;
-  try {
-    return database.read(() => outcomeIn(messages, sessionId));
-  } catch (error) {
-    if (StoreError.is(error, "STORE_CORRUPT")) return null;
-    throw error;
-  }
+  return unless(["STORE_CORRUPT"], () => database.read(() => outcomeIn(messages, sessionId))) ?? null;
 }
 
 function outcomeIn(messages: Repositories["messages"], sessionId: string): string | null {

@@ -20,7 +20,7 @@ export interface WorkOverviewOptions {
   limit: number;
 }
 
-/** What was done to a file, an error or a command, and where it was last. Copies of a message count once. */
+/** A file, an error or a command in past work, how often it came up, and where it did last. Copies of a message count once. */
 export interface WorkCount {
   /** A path within its project, a line that a program printed, or the beginning of a command line. */
   name: string;
@@ -33,16 +33,16 @@ export interface WorkCount {
   lastAtMs: number;
   sessionId: string;
   seq: number;
-  /** What failed with the error, or the error of the command's newest failure; null if nothing is known. */
+  /** Of an error, the command that failed with it; of a command, the error of its newest failure. Null if it is not known. */
   detail: string | null;
 }
 
 export interface WorkOverview {
-  /** Those changed most often first. Files outside the project are left out. */
+  /** The files that changed most often come first. Those outside the project are left out. */
   files: WorkCount[];
-  /** Errors of programs that came up at least twice, those of most sessions first. */
+  /** Errors that came up at least twice. Those of the most sessions come first. */
   errors: WorkCount[];
-  /** Commands that failed at least twice, those that failed most often first. */
+  /** Commands that failed at least twice. Those that failed most often come first. */
   commands: WorkCount[];
 }
 
@@ -64,9 +64,9 @@ SELECT error, target, project, ${COUNT} AS count, max(created_at_ms) AS lastAtMs
   result_id AS resultId, json_group_array(DISTINCT session_id) AS sessions
 FROM work WHERE kind = 'run' AND outcome = 'failed' AND substr(target, instr(target, ' ') + 1, 1) <> '{' AND ${IN_SCOPE}
 GROUP BY project, target, error`;
-/** How often a command ran, by project. The view `work` has no names, whose index this needs. */
+/** How often a command ran, by project. Calls of one message have its time. The view `work` lacks names, whose index this needs. */
 const RUNS_SQL = `
-SELECT s.project, count(DISTINCT m.created_at_ms) AS count
+SELECT s.project, count(DISTINCT m.created_at_ms || ' ' || a.target) AS count
 FROM actions a JOIN messages m ON m.id = a.message_id JOIN sessions s ON s.id = m.session_id
 WHERE a.name = :program AND a.kind = 'run' AND (a.target || ' ' GLOB :head OR a.target || ' ' GLOB :elsewhere)
   AND s.superseded_at_ms IS NULL AND m.created_at_ms >= :sinceMs GROUP BY s.project`;
@@ -113,7 +113,7 @@ export function workOverview(store: Store, { project, sinceMs, limit }: WorkOver
     errors: errors.map((group) => counted(group, lineOf(group)!, group.target)),
     commands: commands.map((group) => {
       const name = headOf(group.target);
-      // A name that was quoted, cut or made by the shell is not found, and calls at once count as one.
+      // A program is not found by a name that was quoted, cut or made by the shell.
       const runs = runsOf.get(name)?.find((one) => one.project === group.project);
       const failed = counted(group, name, lineOf(group));
       return { ...failed, totalCount: Math.max(failed.count, Number(runs?.count ?? 0)) };

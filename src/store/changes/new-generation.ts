@@ -43,9 +43,9 @@ export function similarityOf({ settings }: Repositories, embedderId: string): nu
 /** The setting with the version of placement that the generation in use began with. Older stores lack it. */
 const PLACEMENT = "placement";
 
-/** Returns true if the forest in use was begun by the placement of this version. */
+/** Returns true if the forest in use was begun by the placement of this version, or of a newer one, which this one must not undo. */
 export function isPlacedNow({ settings }: Repositories): boolean {
-  return settings.get(PLACEMENT) === PLACEMENT_VERSION;
+  return Number(settings.get(PLACEMENT) ?? 0) >= PLACEMENT_VERSION;
 }
 
 /** Call it inside the transaction that begins a generation. */

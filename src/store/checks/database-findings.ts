@@ -88,7 +88,7 @@ function embedderFinding(repositories: Repositories, embedderId: string): Findin
   if (stored === undefined) return ok("embedder", "Nothing has been embedded yet.");
   if (stored === embedderId && isPlacedNow(repositories)) return ok("embedder", `The forest is grown with ${stored}.`);
   if (stored === embedderId) {
-    const text = `The forest is grown with ${stored}, by the rules of another version of Coppice.`;
+    const text = `The forest is grown with ${stored}, by the rules of an older version of Coppice.`;
     return advice("embedder", text, "Run `coppice reembed`. Handles keep their meaning.");
   }
   const text = `The forest is grown with ${stored}, and the store was opened with ${embedderId}: it can be read only.`;

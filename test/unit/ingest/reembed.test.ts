@@ -382,7 +382,7 @@ describe("with the embedder in use", () => {
     expect(again.verify()).toMatchObject({ ok: true, problems: [] });
   });
 
-  test("upkeep grows a forest again that another version has placed, and programs that have it open go on", async () => {
+  test("upkeep grows a forest again that an older version has placed, and none of a newer one, and programs that have it open go on", async () => {
     const path = temporaryPath();
     const store = talked(path);
     await store.reembed({ embedder: hashingEmbedder, similarityMin: 0.95 });
@@ -395,6 +395,11 @@ describe("with the embedder in use", () => {
     await other.upkeep();
     await other.upkeep();
     expect(level()).toBe("ok");
+    expect(generation()).toBe(before + 1);
+    inSealed(path, (file) =>
+      file.exec("UPDATE store_settings SET value = '99', checksum = -1 WHERE name = 'placement'"),
+    );
+    await other.upkeep(); // a newer version has placed it
     expect(generation()).toBe(before + 1);
     store.session("a").append(talk(60));
     other.session("b").append(talk(60));

@@ -657,6 +657,27 @@ test("work begins with what comes up most: no probes, no other tools, paths with
   expect(now.files[0]).toMatchObject({ name: "src/lock.ts", count: 2 });
 });
 
+test("work begins also where programs are quoted or made by the shell, and calls of one message count each", async () => {
+  const store = temporaryStore();
+  const lines = ["'my prog' run", '"C:\\Program Files\\x.exe" build', "$(which npm) test", `${"x".repeat(300)} go`];
+  const session = store.session("s");
+  for (const [index, line] of [...lines, ...lines].entries()) {
+    session.append(fails(line, "error: it broke", { at: 1_000 * (index + 1) }));
+  }
+  const together = ["a", "b", "c"].map((name) => fails(`npm test ${name}.ts`, "error: it broke", { at: 20_000 }));
+  const [calls, results] = [0, 1].map((at) => together.flatMap((pair) => pair[at]!.parts ?? []));
+  session.append([
+    { role: "assistant", parts: calls!, createdAt: 20_000 },
+    { role: "tool", parts: results!, createdAt: 20_001 },
+  ]);
+  await store.upkeep();
+  const view = await ServedView.entered(store);
+  const { commands } = await view.get("/api/work-overview", {});
+  expect(commands.find(({ name }) => name === "npm test")).toMatchObject({ count: 3, totalCount: 3 });
+  expect(commands.length).toBeGreaterThan(3);
+  for (const { count, totalCount } of commands) expect(totalCount).toBeGreaterThanOrEqual(count);
+});
+
 test("what agents used is told by day, project, model and agent, without a price that nobody said", async () => {
   const store = temporaryStore();
   const told = (model: string, output_tokens: number, cost?: number): MessageInput => ({

@@ -103,7 +103,9 @@ function sizeOf({ inputTokens, outputTokens }: Sum): number {
 /** A year up to the newest day, a column a week. The arrow keys go from day to day, and a day leads to its sessions. */
 function HeatMap({ rows }: { rows: readonly UsageRow[] }) {
   const days = new Map(sums(rows, "day"));
-  const newest = Date.parse([...days.keys()][0]!);
+  // A wrong clock may have written days that are still to come.
+  const today = new Date().toISOString().slice(0, 10);
+  const newest = Date.parse([...days.keys()].find((day) => day <= today) ?? today);
   const first = newest - (new Date(newest).getUTCDay() + 7 * (WEEKS - 1)) * DAY_MS;
   const cells = Array.from({ length: Math.round((newest - first) / DAY_MS) + 1 }, (_, index) => {
     const day = new Date(first + index * DAY_MS).toISOString().slice(0, 10);
