@@ -72,4 +72,7 @@ test("who follows through a replica that lags gets everything in the end, and lo
   expect(await lagging.sync(away)).toMatchObject({ forgotten: ["late"], refused: [] });
   for (const id of idsOf()) expect(saidIn(away, id)).toEqual(saidIn(home, id));
   expect(idsOf()).toHaveLength(2);
+  const third = temporaryStore();
+  await lagging.pull(third, "one");
+  expect(saidIn(third, "one")).toEqual(saidIn(home, "one"));
 });
