@@ -207,6 +207,8 @@ export class Branch {
     if (whole !== entry) {
       whole.message.parts.push(...parts);
       Object.assign(whole.message.metadata, metadata);
+      const earlierIds = [...(whole.earlierIds ?? []), ...(entry.earlierIds ?? [])];
+      if (earlierIds.length > 0) whole.earlierIds = earlierIds;
     }
     this.#thought = undefined;
     this.#tellUsageOnce(whole);
@@ -254,9 +256,13 @@ export class Branch {
   }
 
   #emit(entries: readonly MessageEntry[], isEnd: boolean): void {
-    for (const { message, line } of entries) {
+    for (const { message, line, earlierIds } of entries) {
       if (message.role === "user") message.parts = markedParts(message.parts);
-      const event = checkedEvent({ kind: "message", session: this.session.externalId, message, line });
+      const { externalId: session } = this.session;
+      const event = checkedEvent({
+        ...{ kind: "message", session, message, line },
+        ...(earlierIds !== undefined && { earlierIds }),
+      });
       if (event.kind === "message" && this.#announced === undefined) {
         const createdAtMs = this.#timeIn(entries);
         if (createdAtMs !== undefined) this.session.createdAtMs = createdAtMs;

@@ -1,11 +1,12 @@
 import type { AdaptedMessage } from "../adapters/shared/message.ts";
 import { StoreError } from "../core/errors.ts";
 import type { MessageInput, Part, Role } from "../core/message.ts";
+import type { EarlierIds } from "./importer.ts";
 import { isObject, type JsonObject } from "./lines.ts";
 import { saidOf } from "./values.ts";
 
 /** A message that a translator found in a transcript, with the facts that the pipeline needs to order it. */
-export interface MessageEntry {
+export interface MessageEntry extends EarlierIds {
   readonly line: number;
   readonly message: EntryMessage;
   /** All messages of one model reply share this object. A message without it is a whole reply. */

@@ -61,11 +61,17 @@ export interface ImportedItem {
   updatedAtMs: number;
 }
 
+/** Set if the message is under other ids in a store that imported the file as finished before its newest lines were written. */
+export interface EarlierIds {
+  /** Those ids, in order. Each has the message or a part of it, which may differ in everything but its words and call ids. */
+  earlierIds?: readonly string[];
+}
+
 export type ImportEvent =
   /** Comes once for each session, before its first message. A parent in the same file comes before its children. */
   | { kind: "session"; session: ImportedSession }
-  /** `session` is the session's external id. `line` is the line on which the message begins. */
-  | { kind: "message"; session: string; message: ImportedMessage; line: number }
+  /** `session` is the session's external id. `line` is the line on which the message begins. See `EarlierIds`. */
+  | ({ kind: "message"; session: string; message: ImportedMessage; line: number } & EarlierIds)
   /** A message of an exported session. It keeps its seq, and its id if it has an id. */
   | { kind: "restored"; session: string; seq: number; message: MessageInput; line: number }
   /** JSON beside the messages of a session. It stays after the messages that came before it in the file. */

@@ -231,8 +231,7 @@ function isSame(one: FileToRead, other: FileToRead): boolean {
 
 function revivedEvent(event: ThreadEvent): ReadEvent {
   if (event.kind !== "prepared") return event;
-  const { session, line, replaced } = event;
   const prepared = revived(event.prepared);
   const message = inputOf(prepared) as Extract<ReadEvent, { kind: "message" }>["message"];
-  return { kind: "message", session, message, line, prepared, ...(replaced !== undefined && { replaced }) };
+  return { ...event, kind: "message", message, prepared };
 }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { compactionNote } from "../core/compaction.ts";
 import { StoreError } from "../core/errors.ts";
 import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
-import { type Message, parseMessage } from "../core/message.ts";
+import { type Message, type Part, parseMessage } from "../core/message.ts";
 import { baseNameOf, projectAt } from "../core/project.ts";
 import { OPENING_MESSAGES, OPENING_MESSAGES_MIN } from "../core/remembered.ts";
 import type { TranscriptPoint } from "../core/transcript-point.ts";
@@ -280,8 +280,13 @@ export class ImportRun {
         }
         if (event.kind === "entry") one.entries.push({ event, after: one.pending.length });
         else {
-          one.pending.push(event);
-          if (event.kind === "message") one.path.add(event.message.id);
+          const pending = event.kind === "message" ? this.#asStored(event, one) : event;
+          one.pending.push(pending);
+          if (pending.kind === "message") {
+            const { storedIds } = pending;
+            if (storedIds !== undefined) hasOnlyMessages = false;
+            one.path.add(pending.message.id, storedIds && [event.message.id!, ...storedIds.slice(1)]);
+          }
           noteOpening(one.opening, event);
         }
         pendingCount += 1;
@@ -314,6 +319,18 @@ export class ImportRun {
     });
     stays.hasExcluded = stays.isCounted = isRefused;
     return Object.assign(newImport(origin, path, stays), { isRefused });
+  }
+
+  /** Gives a message the id under which the store has it from the shorter file. */
+  #asStored(event: MessageEvent, { target: { origin } }: OpenImport): PendingMessage {
+    const { message, earlierIds } = event;
+    const { intake } = this.#store;
+    if (earlierIds === undefined || intake.knows(origin, message.id)) return event;
+    // Earlier versions have made it the first message of a session of its own, which goes on.
+    if (intake.has({ source: origin.source, externalId: forkName(origin, message.id) })) return event;
+    const storedIds = earlierIds.filter((id) => intake.knows(origin, id));
+    const [id] = storedIds;
+    return id === undefined ? event : { ...event, prepared: undefined, message: { ...message, id }, storedIds };
   }
 
   /** Returns the import of the session to which a message belongs by its folder; undefined if the message is left out. */
@@ -413,7 +430,7 @@ export class ImportRun {
       const { externalId } = open.origin;
       const origin: ImportedSession = {
         ...open.origin,
-        externalId: `${externalId}/fork-${first.message.id}`,
+        externalId: forkName(open.origin, first.message.id!),
         parentExternalId: externalId,
         forkedAfter: after.id,
       };
@@ -680,16 +697,18 @@ export class ImportRun {
     if (!StoreError.is(error, "MESSAGE_CONFLICT")) return false;
     const stored = this.#store.message(error.details.messageId);
     const { parts } = parseMessage(message);
-    const storedParts = stored.parts;
-    if (haveSameContent(storedParts, parts)) {
+    const { storedIds, ...facts } = event;
+    const storedParts = storedIds === undefined ? stored.parts : partsUnder(this.#store, open.session.id, storedIds);
+    const isToldAgain = event.kind === "message" && event.earlierIds !== undefined;
+    const growth = stored.role === message.role ? growthBeyond(storedParts, parts, isToldAgain) : undefined;
+    if (growth?.length === 0 || haveSameContent(storedParts, parts)) {
       report.knownCount += 1;
       return true;
     }
-    const more = stored.role === message.role ? growthBeyond(storedParts, parts) : undefined;
-    if (more === undefined || more.length === 0) return false;
+    if (growth === undefined) return false;
     const { content: _, ...others } = message;
-    const growth = { ...others, id: `${message.id}+${storedParts.length}`, parts: more };
-    const pending = { ...event, prepared: undefined, message: growth, growthOf: message.id };
+    const more = { ...others, id: `${message.id}+${storedParts.length}`, parts: growth };
+    const pending = { ...facts, prepared: undefined, message: more, growthOf: message.id };
     this.#append(open, [pending as PendingMessage], report);
     return true;
   }
@@ -717,6 +736,19 @@ function passOver({ folder, ids }: KnownMessages, open: OpenImport | undefined):
     throw new PartChanged();
   }
   for (const id of ids) open.path.add(id);
+}
+
+/** The external id of the session that a file becomes if it goes on apart from its session with this message. */
+function forkName({ externalId }: ImportedSession, messageId: string): string {
+  return `${externalId}/fork-${messageId}`;
+}
+
+function partsUnder(store: OpenedStore, sessionId: string, externalIds: readonly string[]): Part[] {
+  const { database, messages, sessions } = store.repositories;
+  const found = database.read(() =>
+    externalIds.flatMap((id) => messages.byExternalId(sessionId, id) ?? sessions.superseded(sessionId, id) ?? []),
+  );
+  return found.flatMap(({ id }) => store.message(id).parts);
 }
 
 function pointOf(path: TranscriptPath, before: Iterable<string>, isEnd: boolean): TranscriptPoint {

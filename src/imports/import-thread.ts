@@ -2,6 +2,7 @@ import { parentPort } from "node:worker_threads";
 import { type ErrorCode, type ErrorDetails, StoreError } from "../core/errors.ts";
 import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
 import { chunksOf } from "../importers/files.ts";
+import type { EarlierIds } from "../importers/importer.ts";
 import { parsedOf } from "../importers/message-event.ts";
 import { openImport } from "../importers/registry.ts";
 import type { KnownPart } from "../session/moving/intake.ts";
@@ -19,7 +20,7 @@ export interface ReadRequest {
 export type ThreadEvent =
   | Exclude<RedactedEvent, { kind: "message" }>
   | KnownMessages
-  | { kind: "prepared"; session: string; prepared: PostedMessage; line: number; replaced?: Replaced };
+  | ({ kind: "prepared"; session: string; prepared: PostedMessage; line: number; replaced?: Replaced } & EarlierIds);
 
 /** An answer of the thread. `end`, `changed` and `failed` come last. */
 export type ReadReply =
@@ -92,9 +93,8 @@ async function read({ file, format, keepSecrets }: ReadRequest): Promise<void> {
 
 function prepare(event: RedactedEvent): ThreadEvent {
   if (event.kind !== "message") return event;
-  const { session, message, line, replaced } = event;
-  const prepared = posted(prepareApart(parsedOf(message)));
-  return { kind: "prepared", session, prepared, line, ...(replaced !== undefined && { replaced }) };
+  const { message, ...others } = event;
+  return { ...others, kind: "prepared", prepared: posted(prepareApart(parsedOf(message))) };
 }
 
 function post(reply: ReadReply): void {

@@ -12,6 +12,8 @@ import { Redactor } from "./redaction/redact.ts";
 export type PendingMessage = Extract<ReadEvent, { kind: "message" | "restored" }> & {
   /** The id of the message that has grown, if this is what it has grown by. */
   growthOf?: string;
+  /** If the store has the message, or parts of it, under earlier ids: those ids. The first is the message's id now. */
+  storedIds?: readonly string[];
 };
 
 const redactor = new Redactor({ keepSecrets: false });
@@ -33,18 +35,31 @@ export function haveSameContent(stored: readonly Part[], parts: readonly Part[])
 /**
  * Returns what a message says beyond its beginning, which is stored; undefined if it begins in another way. A text may have grown by lines:
  * an agent may have stopped, or a file may have been copied, in the middle of it.
+ *
+ * @param isToldAgain  True if the stored parts come from another telling of the message. It may lack parts and details.
  */
-export function growthBeyond(stored: readonly Part[], parts: readonly Part[]): Part[] | undefined {
+export function growthBeyond(
+  stored: readonly Part[],
+  parts: readonly Part[],
+  isToldAgain: boolean,
+): Part[] | undefined {
+  const isSame = isToldAgain ? saysTheSame : (one: Part, other: Part) => haveSameContent([one], [other]);
   const rest = [...parts];
   for (const part of stored) {
-    const next = rest.shift();
-    if (next === undefined) return undefined;
-    if (haveSameContent([part], [next])) continue;
-    const more = moreLinesOf(part, next);
-    if (more === undefined) return undefined;
-    rest.unshift(more);
+    const at = rest.findIndex((other) => isSame(part, other) || moreLinesOf(part, other) !== undefined);
+    if (at === -1 || (at > 0 && !isToldAgain)) return undefined;
+    const found = rest[at]!;
+    rest.splice(at, 1, ...(isSame(part, found) ? [] : [moreLinesOf(part, found)!]));
   }
   return rest;
+}
+
+function saysTheSame(one: Part, other: Part): boolean {
+  const keyOf = (part: Part): unknown => {
+    if (part.type === "text" || part.type === "reasoning") return [part.type, part.text.trim()];
+    return part.type === "tool_call" || part.type === "tool_result" ? [part.type, part.toolCallId] : part;
+  };
+  return isDeepStrictEqual(...(withoutSecrets([one, other]).map(keyOf) as [unknown, unknown]));
 }
 
 /** Returns the lines by which a text has grown; undefined if it changed in another way. */

@@ -1,5 +1,6 @@
 /**
- * One path of a conversation in a transcript, in which the user may have gone back. Messages are known by their external ids.
+ * One path of a conversation in a transcript, in which the user may have gone back. Messages are known by the external ids that they
+ * have in the store.
  */
 export class TranscriptPath {
   readonly #family: TranscriptPath[];
@@ -8,6 +9,8 @@ export class TranscriptPath {
   readonly #after: string | undefined;
   readonly #ids: string[] = [];
   #indexes: Map<string, number> | undefined;
+  /** The ids in the store of messages that have others in the file. */
+  readonly #idsInStore = new Map<string, string>();
 
   constructor(parent?: TranscriptPath, after?: string) {
     this.#parent = parent;
@@ -21,10 +24,11 @@ export class TranscriptPath {
     return this.#family.length === 1;
   }
 
-  /** Adds a message to the end. A message may come again after a pause. */
-  add(id: string): void {
+  /** Adds a message to the end. A message may come again after a pause. @param others  Further ids by which the message is found. */
+  add(id: string, others: readonly string[] = []): void {
     this.#indexes?.set(id, this.#ids.length);
     this.#ids.push(id);
+    for (const other of others) this.#idsInStore.set(other, id);
   }
 
   /** Yields the ids of the messages before one, newest first. If it is not on this path, it yields nothing. */
@@ -62,6 +66,7 @@ export class TranscriptPath {
   /** A message that has grown since its import is stored with a second one, `<id>+<number of its first parts>`. */
   #indexOf(id: string): number | undefined {
     this.#indexes ??= new Map(this.#ids.map((id, index) => [id, index]));
-    return this.#indexes.get(id) ?? this.#indexes.get(id.replace(/\+\d+$/, ""));
+    const idInStore = this.#idsInStore.get(id) ?? id;
+    return this.#indexes.get(idInStore) ?? this.#indexes.get(idInStore.replace(/\+\d+$/, ""));
   }
 }

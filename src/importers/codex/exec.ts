@@ -64,8 +64,10 @@ class ExecTranslator extends Translator<JsonLine> {
     } else if (type === "item.started") {
       if (id !== undefined && CALLS.has(item.type)) this.#begun.set(id, { line, item });
     } else if (type === "item.completed") {
+      const begun = id === undefined ? undefined : this.#begun.get(id);
       if (id !== undefined) this.#begun.delete(id);
-      this.#add(item, line, true);
+      // An import that found the end of the file before the end of the call told the call as it began.
+      this.#add(item, line, true, begun && [this.#idOf(begun.item)]);
     } else if (!BOOKKEEPING.has(type)) return `unknown type of line: ${JSON.stringify(type ?? null)}`;
   }
 
@@ -79,15 +81,20 @@ class ExecTranslator extends Translator<JsonLine> {
     this.#begun.clear();
   }
 
-  #add(item: JsonObject, line: number, isEnded: boolean): void {
+  #idOf(item: JsonObject): string {
+    return derivedId(this.#run, item);
+  }
+
+  #add(item: JsonObject, line: number, isEnded: boolean, earlierIds: string[] = []): void {
     if (item.type === "error") return;
     const parts = partsOf(item);
     if (parts === undefined) {
       this.warn(line, `unknown type of item: ${JSON.stringify(item.type ?? null)}`);
       return;
     }
-    this.#run = derivedId(this.#run, item);
+    this.#run = this.#idOf(item);
     const entry = messageEntry(line, "assistant", this.#run, parts, undefined);
+    if (earlierIds.length > 0) entry.earlierIds = earlierIds;
     entry.reply = this.#reply;
     const entries = [entry];
     if (isEnded && CALLS.has(item.type)) {

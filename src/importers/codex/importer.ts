@@ -142,12 +142,12 @@ class CodexTranslator extends Translator<JsonLine> {
     if (item.type === "agent_message") {
       // Agents of one session write to each other. The model gets such a message like words of the user.
       const { type, author, recipient } = item;
-      this.#addWords(contentPartsOf(item.content), item, info, saidOf({ type, author, recipient }));
+      this.#addWords(contentPartsOf(item.content), item, info, { about: saidOf({ type, author, recipient }) });
     } else if (item.type === "message") {
       const content = contentPartsOf(item.content);
       // An event may have only the words of the user.
-      this.#repeats.seeWords([...wordsOf(content), ...ownWordsOf(content)]);
-      this.#addWords(content, item, info);
+      const earlierIds = this.#repeats.seeWords([...wordsOf(content), ...ownWordsOf(content)]);
+      this.#addWords(content, item, info, { earlierIds });
     } else if (!BOOKKEEPING_ITEMS.has(item.type)) {
       this.warn(info.line, `unknown type of item: ${JSON.stringify(item.type ?? null)}`);
     }
@@ -155,32 +155,38 @@ class CodexTranslator extends Translator<JsonLine> {
 
   #addReply(item: JsonObject, parts: Part[], { line, timestamp }: LineInfo): void {
     if (this.#isRepeat(item, timestamp)) return;
+    const earlierIds: string[] = [];
     for (const part of parts) {
       if (part.type !== "tool_call") continue;
       if (isRepeated(this.#calls, part.toolCallId, part)) return;
       this.#answers.delete(part.toolCallId);
-      this.#repeats.seeCall(part.toolCallId);
+      earlierIds.push(...this.#repeats.seeCall(part.toolCallId).call);
     }
-    this.#repeats.seeWords(wordsOf(parts));
+    earlierIds.push(...this.#repeats.seeWords(wordsOf(parts)));
     const untold = this.#repeats.untold(parts);
     if (untold.length === 0 && parts.length > 0) return;
     const id = derivedId("item", timestamp, item);
     const entry = messageEntry(line, "assistant", id, untold, millisecondsOf(timestamp), this.#turn);
     this.#reply ??= {};
     entry.reply = this.#reply;
-    this.#add(entry);
+    this.#add(entry, { earlierIds });
   }
 
   #addAnswer(part: ToolResultPart, { line, timestamp }: LineInfo): void {
     const id = part.toolCallId;
     if (isRepeated(this.#answers, id, part)) return;
-    this.#repeats.seeCall(id);
+    const { answer: earlierIds } = this.#repeats.seeCall(id);
     if (this.#repeats.untold([part]).length === 0) return;
     this.#reply = undefined;
-    this.#add(messageEntry(line, "tool", `${id}:result`, [part], millisecondsOf(timestamp)));
+    this.#add(messageEntry(line, "tool", `${id}:result`, [part], millisecondsOf(timestamp)), { earlierIds });
   }
 
-  #addWords(parts: Part[], item: JsonObject, { line, timestamp }: LineInfo, about: JsonObject = {}): void {
+  #addWords(
+    parts: Part[],
+    item: JsonObject,
+    { line, timestamp }: LineInfo,
+    { about = {}, earlierIds = [] }: { about?: JsonObject; earlierIds?: string[] } = {},
+  ): void {
     if (this.#isRepeat(item, timestamp)) return;
     // `developer` and `system` are the program's own words. A system message would stay in every context from now on.
     const metadata = { ...about, ...(item.role === "user" ? {} : saidOf({ role: item.role })) };
@@ -191,7 +197,7 @@ class CodexTranslator extends Translator<JsonLine> {
     if (untold.length === 0 && parts.length > 0) return;
     const said = isOfProgram ? injected(untold) : untold;
     const entry = messageEntry(line, "user", id, said, millisecondsOf(timestamp), metadata);
-    this.#add(entry, item.role === "user" && ownWordsOf(parts).length > 0);
+    this.#add(entry, { earlierIds, isPrompt: item.role === "user" && ownWordsOf(parts).length > 0 });
   }
 
   #addEvent(event: JsonObject, info: LineInfo): void {
@@ -235,7 +241,7 @@ class CodexTranslator extends Translator<JsonLine> {
       if (item.type === "compaction" || item.type === "context_compaction") parts.push({ type: "data", data: item });
     }
     if (parts.length === 0) return;
-    this.#addWords(parts, payload, info, { type: "compacted", isCompactSummary: true, ...saidOf(about) });
+    this.#addWords(parts, payload, info, { about: { type: "compacted", isCompactSummary: true, ...saidOf(about) } });
   }
 
   /** Returns true for a line that some versions write again on resume. A line without a time is always kept. */
@@ -251,8 +257,9 @@ class CodexTranslator extends Translator<JsonLine> {
     this.#hasMoved ||= this.#place.cwd !== undefined;
   }
 
-  #add(entry: MessageEntry, isPrompt = false): void {
+  #add(entry: MessageEntry, { isPrompt = false, earlierIds = [] as string[] } = {}): void {
     Object.assign(entry.message.metadata, this.#place);
+    if (earlierIds.length > 0) entry.earlierIds = earlierIds;
     this.open().add([entry], "", isPrompt);
   }
 

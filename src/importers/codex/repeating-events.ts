@@ -18,6 +18,8 @@ interface OpenEvent {
   event: JsonObject;
   words: string | undefined;
   callId: string | undefined;
+  /** True if no item before it had its words or its call. It became a message if an import found the end of the file here. */
+  isAlone: boolean;
   /** How many items came before it. */
   itemCount: number;
 }
@@ -37,9 +39,15 @@ export class RepeatingEvents {
   /** What the messages of events told, until a turn is complete in which their items may still come. */
   #told = new Set<string>();
 
-  seeWords(words: readonly string[]): void {
+  /** @returns the ids of messages that the events before the item became in an import without the item. */
+  seeWords(words: readonly string[]): string[] {
     this.#itemCount += 1;
     this.#remember(words);
+    return this.#open.flatMap((one) => {
+      if (!one.isAlone || one.words === undefined || !this.hasWords(one.words)) return [];
+      one.isAlone = false;
+      return idOf(one);
+    });
   }
 
   #remember(words: readonly string[]): void {
@@ -54,9 +62,12 @@ export class RepeatingEvents {
     return this.#words.has(digestOf(text)) || paragraphsIn(text).every((digest) => this.#words.has(digest));
   }
 
-  seeCall(callId: string): void {
+  /** @returns as `seeWords` does, for the item of a call or of its answer. */
+  seeCall(callId: string): { call: string[]; answer: string[] } {
     this.#itemCount += 1;
     this.#callIds.add(callId);
+    const ends = this.#open.filter((one) => one.isAlone && one.callId === callId).map(idOf);
+    return { call: ends, answer: ends.map(answerIdOf) };
   }
 
   /** Holds an event of a kind that repeats items. Returns false for any other event. */
@@ -69,7 +80,8 @@ export class RepeatingEvents {
     const words = wordsIn(event);
     const callId = CALL_ENDS.has(event.type) ? stringOf(event.call_id) : undefined;
     if (words === undefined && callId === undefined) return false;
-    if (words !== "") this.#open.push({ ...info, event, words, callId, itemCount: this.#itemCount });
+    const isAlone = callId === undefined ? !this.hasWords(words!) : !this.#callIds.has(callId);
+    if (words !== "") this.#open.push({ ...info, event, words, callId, isAlone, itemCount: this.#itemCount });
     return true;
   }
 
@@ -154,10 +166,19 @@ function wordsIn(event: JsonObject): string | undefined {
   }
 }
 
-function entriesOf({ line, timestamp, event, words, callId }: OpenEvent): MessageEntry[] {
+function idOf({ timestamp, event, callId }: OpenEvent): string {
+  return callId === undefined ? derivedId("event", timestamp, event) : `event:${callId}`;
+}
+
+function answerIdOf(callEventId: string): string {
+  return `${callEventId}:result`;
+}
+
+function entriesOf(open: OpenEvent): MessageEntry[] {
+  const { line, timestamp, event, words, callId } = open;
   const createdAt = millisecondsOf(timestamp);
   const metadata = { type: event.type };
-  const id = derivedId("event", timestamp, event);
+  const id = idOf(open);
   if (callId !== undefined) {
     const { type, call_id: _, stdout, stderr, aggregated_output, result, ...rest } = event;
     const name = stringOf(rest.tool) ?? String(type).replace(/_end$/, "");
@@ -168,8 +189,8 @@ function entriesOf({ line, timestamp, event, words, callId }: OpenEvent): Messag
     if (isFailed) answer.isError = true;
     const call: Part = { type: "tool_call", toolCallId: callId, name, args: rest };
     return [
-      messageEntry(line, "assistant", `event:${callId}`, [call], createdAt, metadata),
-      messageEntry(line, "tool", `event:${callId}:result`, [answer], createdAt, metadata),
+      messageEntry(line, "assistant", id, [call], createdAt, metadata),
+      messageEntry(line, "tool", answerIdOf(id), [answer], createdAt, metadata),
     ];
   }
   if (event.type === "user_message") {

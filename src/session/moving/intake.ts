@@ -66,6 +66,14 @@ export class Intake {
     return database.read(() => sessions.holderOf({ source, externalId, messageId }));
   }
 
+  /** True if the session with this origin holds a message, has superseded it, or has forgotten it. */
+  knows(origin: SessionOrigin, messageId: string): boolean {
+    if (this.holderOf(origin, messageId) !== undefined) return true;
+    const { database, tombstones } = this.#ports.repositories;
+    const sessionId = importedSessionId(this.#ports, origin);
+    return database.read(() => tombstones.forgottenMessage(sessionId, messageId)) !== undefined;
+  }
+
   /**
    * True if an import must leave out a whole session, because it was forgotten. A fork or a subagent that is not in the store is
    * left out with its parent.
