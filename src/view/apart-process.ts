@@ -2,15 +2,16 @@ import { Worker } from "node:worker_threads";
 import { type Finding, openStore, StoreError, type VerifyReport } from "../index.ts";
 import { readingEmbedder } from "../session/embedder-choice.ts";
 import { internalsOf } from "../session/opened-store.ts";
-import type { ContextAnswer, Refusal, SqlAnswer, VerifyProgress } from "./api.ts";
+import type { ContextAnswer, Refusal, SqlAnswer, UsageAnswer, VerifyProgress } from "./api.ts";
+import { usageAnswer } from "./health.ts";
 import { type PastContextRequest, pastContextAnswer } from "./past-context.ts";
 import { refusalOf, reportFailure } from "./refusal.ts";
 
-// The process that does what may take long: it checks a store, runs a person's SQL, and renders contexts of earlier moments. A
-// thread could not be ended while it is in SQLite.
+// The process that does what may take long: it checks a store, runs a person's SQL, adds up usage, and renders contexts of earlier
+// moments. A thread could not be ended while it is in SQLite.
 
 export type ApartRequest = { path: string } & (
-  | { kind: "doctor" | "verify" }
+  | { kind: "doctor" | "verify" | "usage" }
   | { kind: "sql"; query: string }
   | { kind: "context"; request: PastContextRequest }
 );
@@ -22,7 +23,7 @@ export type ApartTask = ApartRequest & { folder: string };
 export type ApartReply =
   | "ready"
   | { progress: VerifyProgress }
-  | { value: Finding[] | VerifyReport | SqlAnswer | ContextAnswer }
+  | { value: Finding[] | VerifyReport | SqlAnswer | ContextAnswer | UsageAnswer }
   | { refusal: { status: number; body: Refusal } };
 
 /** The memory of SQLite while it runs a person's statement. */
@@ -58,6 +59,8 @@ async function answer(task: ApartTask): Promise<ApartReply> {
         };
       case "sql":
         return { value: rowsOf(internalsOf(store).queryRows(task.query, { heapBytesMax: HEAP_BYTES_MAX })) };
+      case "usage":
+        return { value: usageAnswer(store) };
       case "context":
         return { value: await pastContextAnswer(store, task.request, task.folder) };
     }

@@ -1,5 +1,5 @@
 import type { Store } from "../index.ts";
-import type { Cost, HealthAnswer, UsageRow } from "./api.ts";
+import type { Cost, HealthAnswer, UsageAnswer, UsageRow } from "./api.ts";
 import { sql } from "./sql.ts";
 
 const PAID = `count(*) AS summaryCount, coalesce(sum(input_tokens), 0) AS inputTokens,
@@ -15,7 +15,7 @@ FROM usage u JOIN sessions s ON s.id = u.session_id WHERE u.day IS NOT NULL
 GROUP BY 1, 2, 3, 4 ORDER BY u.day DESC LIMIT ${USAGE_ROWS_MAX}`;
 
 /** Reads every message of a model, because `usage` is a view. */
-export function usageAnswer(store: Store): { rows: UsageRow[]; sql: string } {
+export function usageAnswer(store: Store): UsageAnswer {
   return { rows: store.query(USAGE_SQL) as unknown as UsageRow[], sql: USAGE_SQL };
 }
 

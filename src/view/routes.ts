@@ -23,7 +23,7 @@ import type { Asking } from "./ask.ts";
 import { contextAnswer } from "./context.ts";
 import { Events } from "./events.ts";
 import { forestAnswer, logAnswer, whyAnswer } from "./forest.ts";
-import { healthAnswer, usageAnswer } from "./health.ts";
+import { healthAnswer } from "./health.ts";
 import { membersOf, messagesPage, outlineOf } from "./messages.ts";
 import { queryOf, wholeText, yesText } from "./request.ts";
 import { searchAnswer, themesAnswer } from "./search.ts";
@@ -48,6 +48,9 @@ const SUBJECTS_DEFAULT = 100;
 /** Reading a thousand rows takes about 6 ms, in which nothing else is answered. */
 const PAGE_DEFAULT = 5_000;
 const PAGE_MAX = 20_000;
+
+/** For work whose answer is shared: it goes on if one of those who wait for it leaves. */
+const UNENDED = new AbortController().signal;
 
 const ASK_FIELDS = { q: text(), project: z.optional(text()) };
 const ASK_BODY = z.strictObject(ASK_FIELDS) as unknown as ObjectSchema;
@@ -193,7 +196,8 @@ export class Routes {
     "/api/lost": this.#withStore({ session: text(), summary: wholeText(0) }, (store, { session, summary }) => ({
       lost: store.lost({ sessionId: session, summaryId: summary, limit: LOST_LINES_MAX }) ?? null,
     })),
-    "/api/usage": () => this.view.readOnce("usage", usageAnswer),
+    "/api/usage": () =>
+      this.view.readOnce("usage", () => this.#apart.ask({ kind: "usage", path: this.view.path }, UNENDED)),
     "/api/health": this.#withStore({}, (store) => healthAnswer(store)),
     "/api/doctor": async (_parameters, signal) => ({
       findings: await this.#apart.ask({ kind: "doctor", path: this.view.path }, signal),

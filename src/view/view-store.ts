@@ -13,7 +13,7 @@ export class ViewStore {
   /** Undefined if the store belongs to the program that serves it. */
   readonly #open: (() => Store) | undefined;
   #store: Store;
-  readonly #kept = new Map<string, unknown>();
+  readonly #kept = new Map<string, Promise<unknown>>();
   #keptAt: string | undefined;
 
   constructor(given: Store | (() => Store), isWritable: boolean) {
@@ -38,13 +38,15 @@ export class ViewStore {
   }
 
   /** As `read`, for what takes long. An answer is kept until the store changes. @param key  Names the work and what it was asked for. */
-  async readOnce<T>(key: string, work: (store: Store) => T): Promise<T> {
+  async readOnce<T>(key: string, work: (store: Store) => T | Promise<T>): Promise<T> {
     const position = JSON.stringify(this.position());
     if (position !== this.#keptAt) this.#kept.clear();
     this.#keptAt = position;
-    if (this.#kept.has(key)) return this.#kept.get(key) as T;
-    const answer = await this.read(work);
-    if (this.#keptAt === position) this.#kept.set(key, answer);
+    const kept = this.#kept.get(key) as Promise<T> | undefined;
+    if (kept !== undefined) return kept;
+    const answer = this.read(work);
+    this.#kept.set(key, answer);
+    answer.catch(() => this.#kept.get(key) === answer && this.#kept.delete(key));
     return answer;
   }
 

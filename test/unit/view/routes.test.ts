@@ -707,6 +707,9 @@ test("what agents used is told by day, project, model and agent, without a price
     { day, project: "bakery", model: "m", agent: null, replyCount: 2, ...tokens, costUsd: null },
   ]);
   expect(store.query(sql)).toHaveLength(2);
+  store.resume("b").append([told("n", 60)]);
+  const asked = await Promise.all([view.get("/api/usage", {}), view.get("/api/usage", {})]);
+  for (const { rows: now } of asked) expect(now.map(({ replyCount }) => replyCount)).toEqual([2, 2]);
 });
 
 test("what a compaction lost is told by its summary", async () => {
