@@ -121,9 +121,8 @@ export class Bringer {
     this.#link.write("pull", () => {
       // Another process may have pushed it.
       if (this.#link.isCopy(id) || this.#link.notes(id).head !== noted) return;
-      const isChanged = headIn(this.#repositories, id).digest !== known;
-      const isNewer = isChanged && row.holder === this.#link.storeId;
-      if (!isNewer) this.#link.store.copies.merge(id, headOf(bytes), row.name, isChanged);
+      const isNewer = row.holder === this.#link.storeId && headIn(this.#repositories, id).digest !== known;
+      if (!isNewer) this.#link.store.copies.merge(id, headOf(bytes));
       noteOnHub(this.#repositories, id, { head: headNote(digest, row.project) });
     });
   }

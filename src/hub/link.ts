@@ -87,7 +87,8 @@ export function isOfAll(error: unknown): boolean {
 export function becomeOwn(repositories: Repositories, sessionId: string): void {
   const isOwn = true as const;
   const origin = crypto.randomUUID();
-  const nothing = { sessionNo: undefined, length: undefined, lastId: undefined, entryId: undefined, head: undefined };
+  const nothing = { sessionNo: undefined, length: undefined, lastId: undefined, entryId: undefined };
+  const noHead = { head: undefined, items: undefined, aside: undefined };
   const own = { origin, name: undefined, isOwn, isCopy: undefined, forgotten: undefined };
-  repositories.database.write("push", () => noteOnHub(repositories, sessionId, { ...nothing, ...own }));
+  repositories.database.write("push", () => noteOnHub(repositories, sessionId, { ...nothing, ...noHead, ...own }));
 }

@@ -1,5 +1,6 @@
 import { StoreError } from "../core/errors.ts";
 import { HUB_BODY_BYTES_MAX } from "../core/limits.ts";
+import { digestOfItem } from "../session/moving/copies.ts";
 import {
   forgottenEverywhere,
   forgottenNumbers,
@@ -245,6 +246,7 @@ export class Pusher {
       sessionNo,
       length: length + events.length,
       head: digest,
+      ...(head && { items: head.head.items.map(digestOfItem) }),
       isCopy: undefined,
     });
     return { ...unsent, hasChanged: true };

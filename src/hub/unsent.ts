@@ -1,7 +1,7 @@
 import { digestOf } from "../core/digest.ts";
 import type { Message } from "../core/message.ts";
 import { isPath } from "../core/project.ts";
-import type { SessionEvent, SessionHead } from "../session/moving/copies.ts";
+import { itemsForHub, type SessionEvent, type SessionHead } from "../session/moving/copies.ts";
 import { type HubNotes, hubNotesOf, type Repositories } from "../store/index.ts";
 import { digestOfHead, encodeBody } from "./log.ts";
 
@@ -117,16 +117,10 @@ function entryEvent({ value, id, createdAtMs }: { value: unknown; id?: string; c
 
 /** The title, the settings and the items of a session as the hub gets them, and a digest of them. */
 export function headIn(repositories: Repositories, sessionId: string): { head: SessionHead; digest: string } {
-  const { database, sessions, factRows, items } = repositories;
+  const { database, sessions } = repositories;
   return database.read(() => {
     const row = sessions.known(sessionId);
     const { title, settings, metadata, source, forkSeq, createdAtMs, parentSessionId } = row;
-    const own = factRows.itemsOf(sessionId).map(({ namespace, key }) => {
-      const { value, session: _, ...item } = items.byKey(JSON.parse(namespace) as string[], key)!;
-      return value instanceof Uint8Array
-        ? { ...item, bytes: Buffer.from(value).toString("base64") }
-        : { ...item, value };
-    });
     const parent =
       parentSessionId === null ? null : (hubNotesOf(repositories, parentSessionId).name ?? parentSessionId);
     const head = {
@@ -137,7 +131,7 @@ export function headIn(repositories: Repositories, sessionId: string): { head: S
       parent,
       forkSeq,
       createdAtMs,
-      items: own,
+      items: itemsForHub(repositories, sessionId),
     };
     return { head, digest: digestOfHead(head) };
   });

@@ -10,6 +10,7 @@ export {
   forgottenEverywhere,
   forgottenNumbers,
   forgottenOnHubIn,
+  type HubItem,
   type HubNoteChanges,
   type HubNotes,
   hubNotesOf,

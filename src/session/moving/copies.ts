@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { StoreError } from "../../core/errors.ts";
 import type { JsonValue, Message } from "../../core/message.ts";
 import { parseMessage } from "../../core/message.ts";
@@ -13,6 +14,7 @@ import {
   encodeValue,
   endOf,
   forgottenOnHubIn,
+  type HubItem,
   type HubNoteChanges,
   hubNotesOf,
   type Item,
@@ -20,6 +22,7 @@ import {
   type NameOnHub,
   newIdHere,
   noteOnHub,
+  type Repositories,
   storeIdOf,
 } from "../../store/index.ts";
 import type { OpenedSession } from "../opened-session.ts";
@@ -45,8 +48,7 @@ export interface SessionHead {
   parent: string | null;
   forkSeq: number | null;
   createdAtMs: number;
-  /** The bytes of a value are in base64. */
-  items: (Pick<Item, "namespace" | "key" | "createdAtMs" | "updatedAtMs"> & { value?: JsonValue; bytes?: string })[];
+  items: HubItem[];
 }
 
 export interface NewCopy extends NameOnHub {
@@ -80,7 +82,7 @@ export class Copies {
    */
   putHead(head: SessionHead, copy: NewCopy): string | undefined {
     const { repositories } = this.#ports;
-    const { database, sessions, factRows } = repositories;
+    const { database, sessions } = repositories;
     const { author, project, parentId, origin, name, sessionNo, digest } = copy;
     const id = database.writeWhole("pull", () => {
       assertHub(repositories, copy.hub);
@@ -111,9 +113,8 @@ export class Copies {
         this.#overwrite(id, head);
         sessions.setAuthor(id, author);
         sessions.complete(id, null, project, parentId ?? null);
-        factRows.deleteItemsOf(id);
       }
-      this.#putItems(id, head, name, () => false);
+      this.#putItems(id, head, head.items);
       noteOnHub(repositories, id, { head: digest });
       return id;
     });
@@ -122,17 +123,14 @@ export class Copies {
   }
 
   /**
-   * Gives a session of this store what another store, which has taken it, has overwritten. Items that only this store has stay. Call it
-   * inside a transaction.
-   *
-   * @param name  The id that it has on the hub.
-   * @param isChanged  True if its items were also changed here. Then the newer one of two stays.
+   * Gives a session of this store what another store, which has taken it, has overwritten. An item that one side has deleted since both
+   * had the same goes, unless the other has changed it. If both have changed it, the newer one stays. Call it inside a transaction.
    */
-  merge(id: string, head: SessionHead, name: string, isChanged: boolean): void {
+  merge(id: string, head: SessionHead): void {
+    const { repositories } = this.#ports;
+    const known = new Set(hubNotesOf(repositories, id).items);
     this.#overwrite(id, head);
-    this.#putItems(id, head, name, (here, updatedAtMs) => {
-      return here.session === id && (!isChanged || here.updatedAtMs < updatedAtMs);
-    });
+    this.#putItems(id, head, mergedItems(itemsForHub(repositories, id), head.items, known));
   }
 
   #overwrite(id: string, { title, settings }: SessionHead): void {
@@ -141,19 +139,25 @@ export class Copies {
     sessions.setSettings(id, knownSettings(settings));
   }
 
-  /** @param isOlder  Tells whether an item that is here already is overwritten. */
-  #putItems(id: string, head: SessionHead, name: string, isOlder: (here: Item, updatedAtMs: number) => boolean): void {
-    const { items } = this.#ports.repositories;
-    for (const { namespace, key: given, value, bytes, createdAtMs, updatedAtMs } of head.items) {
-      const isTag = TAGS.every((word, index) => namespace[index] === word) && given === name;
-      if (namespace[0] === TAGS[0] && !isTag) continue; // it would say something of another session
-      const key = isTag ? id : given;
-      const here = items.byKey(namespace, key);
-      if (here !== undefined && !isOlder(here, updatedAtMs)) continue;
-      const stored = bytes === undefined ? (value as JsonValue) : new Uint8Array(Buffer.from(bytes, "base64"));
-      const row = { namespace: JSON.stringify(namespace), key, sessionId: id, writtenAtMs: updatedAtMs };
-      items.put({ ...row, ...encodeValue(stored) }, createdAtMs);
+  /** Replaces the items of a session, and notes what the hub has. */
+  #putItems(id: string, head: SessionHead, items: readonly HubItem[]): void {
+    const { repositories } = this.#ports;
+    const { name = id } = hubNotesOf(repositories, id);
+    for (const { namespace, key } of sharedItems(repositories, id)) repositories.items.delete(namespace, key);
+    const aside: HubItem[] = [];
+    for (const item of items) {
+      if (!isShared(item, name)) continue;
+      const { value, bytes, createdAtMs, updatedAtMs } = item;
+      const namespace = JSON.stringify(item.namespace);
+      const key = isOfCoppice(item) ? id : item.key;
+      if (repositories.items.has(namespace, key)) aside.push(item);
+      else {
+        const stored = bytes === undefined ? (value as JsonValue) : new Uint8Array(Buffer.from(bytes, "base64"));
+        const row = { namespace, key, sessionId: id, writtenAtMs: updatedAtMs, ...encodeValue(stored) };
+        repositories.items.put(row, createdAtMs);
+      }
     }
+    noteOnHub(repositories, id, { items: head.items.map(digestOfItem), aside: aside.length === 0 ? undefined : aside });
   }
 
   /**
@@ -248,4 +252,51 @@ export class Copies {
     this.#ports.changes.count += 1;
     return { dropped, refused };
   }
+}
+
+/** The items of a session as the hub gets them, by namespace and key. */
+export function itemsForHub(repositories: Repositories, sessionId: string): HubItem[] {
+  const { name = sessionId, aside = [] } = hubNotesOf(repositories, sessionId);
+  const own = sharedItems(repositories, sessionId).map(({ value, session: _, ...rest }): HubItem => {
+    const item = isOfCoppice(rest) ? { ...rest, key: name } : rest;
+    return value instanceof Uint8Array ? { ...item, bytes: Buffer.from(value).toString("base64") } : { ...item, value };
+  });
+  return [...byName([...aside, ...own])].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, item]) => item);
+}
+
+/** @param known  Digests of the items that both had. */
+function mergedItems(own: readonly HubItem[], others: readonly HubItem[], known: ReadonlySet<string>): HubItem[] {
+  const isKnown = (item: HubItem): boolean => known.has(digestOfItem(item));
+  const [here, there] = [byName(own), byName(others)];
+  return [...new Map([...here, ...there]).keys()].flatMap((name) => {
+    const [mine, other] = [here.get(name), there.get(name)];
+    // Of one that only one side has, the other side has deleted what both had.
+    if (mine === undefined || other === undefined) return isKnown((mine ?? other)!) ? [] : [(mine ?? other)!];
+    return isKnown(mine) || (!isKnown(other) && mine.updatedAtMs < other.updatedAtMs) ? [other] : [mine];
+  });
+}
+
+function byName(items: readonly HubItem[]): Map<string, HubItem> {
+  return new Map(items.map((item) => [JSON.stringify([item.namespace, item.key]), item]));
+}
+
+/** A digest by which stores know an item until it is written again. */
+export function digestOfItem({ namespace, key, value, bytes, updatedAtMs }: HubItem): string {
+  return hash("sha256", JSON.stringify([namespace, key, value, bytes, updatedAtMs]), "base64url").slice(0, 16);
+}
+
+/** The items of a session that cross, as they are here. */
+function sharedItems({ factRows, items }: Repositories, sessionId: string): Item[] {
+  const rows = factRows.itemsOf(sessionId);
+  const own = rows.map(({ namespace, key }) => items.byKey(JSON.parse(namespace) as string[], key)!);
+  return own.filter((item) => isShared(item, sessionId));
+}
+
+/** False for items of Coppice that would say something of another session, or are no tags. */
+function isShared(item: Pick<Item, "namespace" | "key">, sessionId: string): boolean {
+  return !isOfCoppice(item) || (item.namespace[1] === TAGS[1] && item.key === sessionId);
+}
+
+function isOfCoppice({ namespace }: Pick<Item, "namespace">): boolean {
+  return namespace[0] === TAGS[0];
 }

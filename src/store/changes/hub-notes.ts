@@ -1,9 +1,17 @@
 import { StoreError } from "../../core/errors.ts";
+import type { JsonValue } from "../../core/json.ts";
+import type { Item } from "../facts/items.ts";
 import type { SaidAt } from "../facts/tombstones.ts";
 import type { Repositories } from "../repositories.ts";
 import { storeIdOf } from "./id-blocks.ts";
 
 // What a store notes about sessions that are also on a hub.
+
+/** An item as a hub has it. The bytes of a value are in base64, and the key of a tag is the id that the session has on the hub. */
+export type HubItem = Pick<Item, "namespace" | "key" | "createdAtMs" | "updatedAtMs"> & {
+  value?: JsonValue;
+  bytes?: string;
+};
 
 /** What a store knows of a session that a hub has, too. */
 export interface HubNotes {
@@ -26,6 +34,10 @@ export interface HubNotes {
   entryId?: number;
   /** A digest of its title, settings and items, as the hub has them. */
   head?: string;
+  /** Digests of its items, as the hub has them. */
+  items?: string[];
+  /** Items of it that are on the hub only, because something else here has their names. A push sends them again. */
+  aside?: HubItem[];
   /** True if messages of it were forgotten here since the last push. */
   isStale?: true;
   /** The places of messages that are left out of a copy, because they were forgotten here in another session. */
@@ -34,7 +46,10 @@ export interface HubNotes {
   elsewhere?: Record<string, OfHub>;
 }
 
-type OfHub = Pick<HubNoteChanges, "sessionNo" | "length" | "lastId" | "entryId" | "head" | "isStale" | "forgotten">;
+type OfHub = Pick<
+  HubNoteChanges,
+  "sessionNo" | "length" | "lastId" | "entryId" | "head" | "items" | "aside" | "isStale" | "forgotten"
+>;
 
 /** The id of the hub that the notes are about. Each hub counts its sessions from 1. */
 const HUB = "hubId";
@@ -149,10 +164,10 @@ export function noteHub(
   const former = settings.get(HUB) as string | undefined;
   if (former === hub) return false;
   for (const [id, notes] of allHubNotes(repositories)) {
-    const { sessionNo, length, lastId, entryId, head, isStale, forgotten } = notes;
+    const { sessionNo, length, lastId, entryId, head, items, aside, isStale, forgotten } = notes;
     const { [hub]: known, ...others } = notes.elsewhere ?? {};
     if (former !== undefined && sessionNo !== undefined) {
-      others[former] = { sessionNo, length, lastId, entryId, head, isStale, forgotten };
+      others[former] = { sessionNo, length, lastId, entryId, head, items, aside, isStale, forgotten };
     }
     const isCopy = isRead(repositories, id);
     const { origin, name, isOwn } = notes;
