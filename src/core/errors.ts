@@ -37,7 +37,10 @@ export interface ErrorDetails {
   FILE_NOT_USABLE: { path: string; reason: string; fix?: string };
   NOT_A_STORE: { path: string; reason: string };
   /** A store, exported rows, or the tables of a hub have a format that is not known here. */
-  FORMAT_UNSUPPORTED: { path: string; reason: string } | { hub: string; version: number; known: number };
+  /** `old` says which side is to be upgraded, `known` is the version of this client, and `clientMin` the lowest that the hub admits. */
+  FORMAT_UNSUPPORTED:
+    | { path: string; reason: string }
+    | { hub: string; version: number; clientMin: number; known: number; old: "client" | "hub" };
   EMBEDDER_MISMATCH: { stored: string; given: string };
   VECTOR_INVALID: { reason: string; expected: number; actual: number };
   QUERY_REFUSED: { reason: string };
@@ -210,8 +213,11 @@ const TEXT: { [C in ErrorCode]: (details: ErrorDetails[C]) => ErrorText } = {
   FORMAT_UNSUPPORTED: (found) =>
     "hub" in found
       ? {
-          message: `The hub ${found.hub} has version ${found.version} of the tables, and this version of Coppice knows ${found.known}.`,
-          hint: "Nothing was changed. Install a newer Coppice.",
+          message: `The hub ${found.hub} has version ${found.version} and admits clients from version ${found.clientMin} on. This client has version ${found.known}, and works with hubs from ${found.known - 1} to ${found.known + 1}.`,
+          hint:
+            found.old === "client"
+              ? "Nothing was changed. Install a newer Coppice here."
+              : "Nothing was changed. The administrator of the hub upgrades it with a newer Coppice: `coppice hub init --team T`.",
         }
       : {
           message: `The store ${found.path} has a format that this version cannot read: ${found.reason}.`,

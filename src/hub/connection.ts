@@ -54,8 +54,9 @@ const TOO_LONG = /^(57014|55P03|ETIMEDOUT)$/;
 const TEAMS = `SELECT nspname AS schema FROM pg_catalog.pg_namespace
   WHERE starts_with(nspname, $1) AND has_schema_privilege(oid, 'USAGE') AND ($2::text IS NULL OR nspname = $2)`;
 
+// As JSON, a row may lack a column that is younger than the tables.
 const VERSION_OF = (schema: string): string =>
-  `SELECT version, id || ' ' || '${schema}.hub'::regclass::oid AS id, has_words AS "hasWords", pg_is_in_recovery() AS "isReplica" FROM ${schema}.hub`;
+  `SELECT version, coalesce((to_jsonb(hub) ->> 'client_min')::integer, 1) AS "clientMin", id || ' ' || '${schema}.hub'::regclass::oid AS id, has_words AS "hasWords", pg_is_in_recovery() AS "isReplica" FROM ${schema}.hub`;
 
 /** A team's tables in a database, which may be any Postgres from version 14 on. */
 export class HubConnection {
@@ -269,6 +270,8 @@ function clientThatKeepsPasswords(Base: typeof Client, hub: string): NonNullable
 /** What a team's tables are. */
 export interface HubVersion {
   version: number;
+  /** The lowest version of clients that they admit. */
+  clientMin: number;
   /** Its own id, and that of its table in this database: tables that are made anew, or are restored from a dump, have another one. */
   id: string;
   /** True if they have a word index: see everywhere.ts. */
@@ -280,8 +283,17 @@ export interface HubVersion {
 /** @throws {StoreError} `HUB_NOT_READY`, `FORMAT_UNSUPPORTED`. */
 function checkVersion(hub: string, found: HubVersion | undefined): HubVersion {
   if (found === undefined) throw new StoreError("HUB_NOT_READY", { hub, command: INIT });
-  if (found.version > VERSION)
-    throw new StoreError("FORMAT_UNSUPPORTED", { hub, version: found.version, known: VERSION });
+  const { version, clientMin } = found;
+  const isClientOld = version > VERSION + 1 || clientMin > VERSION;
+  if (isClientOld || version < VERSION - 1) {
+    throw new StoreError("FORMAT_UNSUPPORTED", {
+      hub,
+      version,
+      clientMin,
+      known: VERSION,
+      old: isClientOld ? "client" : "hub",
+    });
+  }
   return found;
 }
 

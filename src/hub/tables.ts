@@ -1,7 +1,13 @@
 import { StoreError } from "../core/errors.ts";
 
-/** The version of the tables. A client that knows only lower ones refuses them. */
+/**
+ * The version of the tables, and of what clients write into them. A client works with the version before and the one after its own, so
+ * that a team need not upgrade at once.
+ */
 export const VERSION = 1;
+
+/** The lowest version of clients that these tables admit: they write what all others can read. */
+const CLIENT_MIN = 1;
 
 export const TEAM_PREFIX = "coppice_";
 
@@ -38,6 +44,7 @@ export function tablesOf({ schema, read, write }: Roles & { schema: string }, ro
 CREATE SCHEMA ${schema};
 CREATE TABLE ${schema}.hub (
   version integer NOT NULL,
+  client_min integer NOT NULL,
   -- By what a store knows that the numbers which it has noted are those of these tables.
   id uuid NOT NULL DEFAULT gen_random_uuid(),
   -- Roles belong to the server, and a team of another database may have the plain names.
@@ -45,7 +52,7 @@ CREATE TABLE ${schema}.hub (
   writer text NOT NULL,
   has_words boolean NOT NULL DEFAULT false
 );
-INSERT INTO ${schema}.hub (version, reader, writer) VALUES (${VERSION}, ${roles.read}, ${roles.write});
+INSERT INTO ${schema}.hub (version, client_min, reader, writer) VALUES (${VERSION}, ${CLIENT_MIN}, ${roles.read}, ${roles.write});
 
 -- A session. Whoever forgets messages of it deletes it and inserts it again without them.
 CREATE TABLE ${schema}.sessions (

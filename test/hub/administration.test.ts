@@ -1,6 +1,7 @@
 import { expect, onTestFinished, vi } from "vitest";
 import { grantTeam, initHub } from "../../src/hub/administration.ts";
 import { HubConnection } from "../../src/hub/connection.ts";
+import { VERSION } from "../../src/hub/tables.ts";
 import { asRole, emptyDatabase, hubDatabase, openedConnection, readyDatabase, run, test } from "../support/hub.ts";
 
 test("a database without tables says what to do", async () => {
@@ -28,17 +29,37 @@ test("an administrator whose connection ends leaves nothing behind", async () =>
   expect(await initHub(hub, "web")).toEqual({ tables: true, words: false });
 });
 
-test("newer tables are refused, and nothing is changed", async () => {
+test.each([
+  { what: "the version after", version: VERSION + 1 },
+  { what: "the version before", version: VERSION - 1 },
+  { what: "the version after, which admits only later clients", version: VERSION + 1, min: VERSION + 1, old: "client" },
+  { what: "its own version, which admits only later clients", version: VERSION, min: VERSION + 1, old: "client" },
+  { what: "a much later version", version: VERSION + 2, old: "client" },
+  { what: "a much earlier version", version: VERSION - 2, old: "hub" },
+])("a client meets a hub of $what, and works with it or says which side to upgrade", async ({ version, min, old }) => {
+  const clientMin = min ?? 1;
   const url = await hubDatabase();
   const hub = await openedConnection(url);
   expect(await hub.transaction(async () => "used")).toBe("used");
-  await run(url, "UPDATE coppice_test.hub SET version = 99");
-  const refused = { code: "FORMAT_UNSUPPORTED", details: { version: 99, known: 1 } };
-  const work = vi.fn();
-  await expect(hub.transaction(work)).rejects.toMatchObject(refused);
-  expect(work).not.toHaveBeenCalled();
+  await run(url, `UPDATE coppice_test.hub SET version = ${version}, client_min = ${clientMin}`);
+  const work = vi.fn(async () => "used");
   const later = await openedConnection(url);
-  await expect(later.transaction(async () => {})).rejects.toMatchObject(refused);
+  if (old === undefined) {
+    for (const one of [hub, later]) expect(await one.transaction(work)).toBe("used");
+    await later.try();
+    return;
+  }
+  const hint = expect.stringContaining(old === "client" ? "newer Coppice here" : "administrator of the hub");
+  const refused = { code: "FORMAT_UNSUPPORTED", details: { version, clientMin, known: VERSION, old }, hint };
+  for (const one of [hub, later]) await expect(one.transaction(work)).rejects.toMatchObject(refused);
+  await expect(later.try()).rejects.toMatchObject(refused);
+  expect(work).not.toHaveBeenCalled();
+});
+
+test("tables that were made before hubs noted which clients they admit are used as before", async () => {
+  const url = await hubDatabase();
+  await run(url, "ALTER TABLE coppice_test.hub DROP COLUMN client_min");
+  expect(await (await openedConnection(url)).transaction(async () => "used")).toBe("used");
 });
 
 test("a role that is granted reading may write no longer", async () => {

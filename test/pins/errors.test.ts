@@ -274,9 +274,14 @@ const VARIANTS: { [C in ErrorCode]?: Pin<C>[] } = {
   ],
   FORMAT_UNSUPPORTED: [
     [
-      { hub: "h/d", version: 3, known: 1 },
-      "The hub h/d has version 3 of the tables, and this version of Coppice knows 1.",
-      "Nothing was changed. Install a newer Coppice.",
+      { hub: "h/d", version: 5, clientMin: 4, known: 3, old: "client" },
+      "The hub h/d has version 5 and admits clients from version 4 on. This client has version 3, and works with hubs from 2 to 4.",
+      "Nothing was changed. Install a newer Coppice here.",
+    ],
+    [
+      { hub: "h/d", version: 1, clientMin: 1, known: 3, old: "hub" },
+      "The hub h/d has version 1 and admits clients from version 1 on. This client has version 3, and works with hubs from 2 to 4.",
+      "Nothing was changed. The administrator of the hub upgrades it with a newer Coppice: `coppice hub init --team T`.",
     ],
   ],
 };
