@@ -24,7 +24,7 @@ const SPEAKS_TO_DRIVER: Record<string, string> = {
   "integrity-faults.ts": "it runs the checks of SQLite",
   "verify-indexes.ts": "it counts the rows of every index",
   "row-check.ts": "it compares every index with its table",
-  "full-text-copy.ts": "its tables are temporary, and exist only while it does",
+  "full-text-sums.ts": "its tables are temporary, and exist only while it does",
   "stats.ts": "it counts through views, once for each time a user asks",
 };
 

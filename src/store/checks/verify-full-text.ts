@@ -3,7 +3,7 @@ import { BATCH_MESSAGES_MAX } from "../../core/limits.ts";
 import { indexTexts } from "../changes/write.ts";
 import type { ActionsOf } from "../derived/actions.ts";
 import type { FullTextRepository } from "../derived/full-text.ts";
-import { FullTextCopy } from "../derived/full-text-copy.ts";
+import { FullTextSums } from "../derived/full-text-sums.ts";
 import type { StoreDatabase } from "../file/open.ts";
 import type { Repositories } from "../repositories.ts";
 
@@ -14,7 +14,7 @@ export function isOfFullText(problem: string): boolean {
   return /fts5|messages_fts/i.test(problem);
 }
 
-/** Compares the full-text index with an index that is made of the messages now. Splitting a message into words takes 50 µs. */
+/** Compares the full-text index with the words of the messages now. Splitting a message into words takes 50 µs. */
 export function fullTextProblems({ database, fullText }: Repositories, wordsOf: WordsOf): string[] {
   try {
     // One transaction, so that no other process changes the index meanwhile.
@@ -29,7 +29,7 @@ function differencesOf({ client }: StoreDatabase, fullText: FullTextRepository, 
   const [missingCount, orphanCount] = [fullText.missingCount(), fullText.orphanCount()];
   const wrongClaim = fullText.wrongClaim();
   fullText.anyWord(); // fails if the list of words cannot be read
-  const copy = new FullTextCopy(client);
+  const sums = new FullTextSums(client);
   let differentCount = 0;
   for (let afterId = 0; ; ) {
     const page = fullText.wordCounts(afterId, BATCH_MESSAGES_MAX);
@@ -37,12 +37,12 @@ function differencesOf({ client }: StoreDatabase, fullText: FullTextRepository, 
       // A damaged row may have no text. The check of the messages reports it.
       const words = wordsOf(text ?? "");
       if (words.length !== wordCount) differentCount += 1;
-      copy.insert(id, words);
+      sums.add(id, words);
     }
     if (page.length < BATCH_MESSAGES_MAX) break;
     afterId = page.at(-1)!.id;
   }
-  const wrongWordCount = copy.end();
+  const wrongWordCount = sums.wrongCount();
   const problems: string[] = [];
   if (missingCount > 0) problems.push(`the full-text index lacks ${missingCount} messages`);
   if (orphanCount > 0) problems.push(`the full-text index has ${orphanCount} messages that do not exist`);

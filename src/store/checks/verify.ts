@@ -1,12 +1,13 @@
 import { DamageError } from "../../core/damage.ts";
 import { digestOf } from "../../core/digest.ts";
 import { StoreError } from "../../core/errors.ts";
+import type { Message } from "../../core/message.ts";
 import { replay } from "../../forest/forest.ts";
 import { subjectRoots } from "../../forest/subjects.ts";
 import { clusterLine, type DerivedRows, derive, themeLine } from "../changes/derive.ts";
 import { rebuildSession } from "../changes/write.ts";
 import { wrongSpans } from "../changes/write-summaries.ts";
-import type { ActionsOf } from "../derived/actions.ts";
+import type { ActionsOf, ReadMessages } from "../derived/actions.ts";
 import type { DeriveOptions } from "../derived/features.ts";
 import type { LocalEmbedding, RightVector } from "../facts/messages.ts";
 import { isSession } from "../facts/sessions.ts";
@@ -30,6 +31,8 @@ const REBUILD = "verify --rebuild";
 /** How many problems are listed. All are counted. */
 const PROBLEMS_MAX = 100;
 
+/** How many messages of a session are kept for the check of its actions. */
+const INTACT_MAX = 10_000;
 const LOST_MAX = 10;
 
 export interface Problem {
@@ -197,12 +200,12 @@ class Verification {
     const { rebuild } = this.#options;
     const { problemCount } = this.#report;
     database.read(() => paths.assertPast(id));
-    const { messageCount, wrongVectors } = database.read(() =>
+    const { messageCount, wrongVectors, intact } = database.read(() =>
       checkMessages(this.#repositories, id, this.#options, (text) => this.#note(id, text, false)),
     );
     // Damaged messages do not tell whether a summary is one of them.
     if (this.#report.problemCount === problemCount) this.#checkSummaries(id);
-    this.#checkActions(id);
+    this.#checkActions(id, intact);
     this.#checkVectors(id, wrongVectors);
     const differences = this.#checkForest(id, messageCount);
     if (!rebuild) for (const text of differences) this.#note(id, text, true);
@@ -218,9 +221,9 @@ class Verification {
     this.#repair(id, texts, () => summaries.discard(wrong));
   }
 
-  #checkActions(id: string): void {
+  #checkActions(id: string, intact: ReadMessages): void {
     const { database, actions } = this.#repositories;
-    const isRight = database.read(() => actions.isRight(id, this.#options.actionsOf));
+    const isRight = database.read(() => actions.isRight(id, this.#options.actionsOf, intact));
     const texts = isRight ? [] : ["rows of actions are missing or differ from its tool calls"];
     this.#repair(id, texts, () => actions.noteSession(id, this.#options.actionsOf));
   }
@@ -315,25 +318,27 @@ function repairFile(repositories: Repositories, replaceFullText: () => void): Fi
   }
 }
 
-/** Returns how many messages can be read, and the vectors of those that have another than the local embedder makes. */
+/** Returns how many messages can be read, the vectors that are not those of the local embedder, and the first intact messages. */
 function checkMessages(
   { messages }: Repositories,
   sessionId: string,
   { localEmbedder }: VerifyOptions,
   note: (text: string) => void,
-): { messageCount: number; wrongVectors: RightVector[] } {
+): { messageCount: number; wrongVectors: RightVector[]; intact: ReadMessages } {
   let messageCount = 0;
   const wrongVectors: RightVector[] = [];
+  const intact = new Map<number, { message: Message }>();
   for (const { message, digest } of messages.each(sessionId, note)) {
     messageCount += 1;
     if (!digestOf(message).equals(digest)) note(`message ${message.id} is not what was appended: its digest differs`);
+    else if (intact.size < INTACT_MAX) intact.set(message.id, { message });
     const vector = messages.rightVector(message, localEmbedder);
     if (vector !== undefined) wrongVectors.push(vector);
   }
   const lost = messages.lostSeqs({ sessionId, limit: LOST_MAX });
   const more = lost.length === LOST_MAX ? ", …" : "";
   if (lost.length > 0) note(`no message is at seq ${lost.join(", ")}${more}, and none was forgotten`);
-  return { messageCount, wrongVectors };
+  return { messageCount, wrongVectors, intact };
 }
 
 /** Applies the session's logs of older generations, which old handles need. @returns how many rows they have. */

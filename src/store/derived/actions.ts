@@ -15,8 +15,8 @@ import { HAS_WORKED, IN_TURN_OF, type NamedScope, OF_TARGET } from "./action-sco
 /** Returns what the calls of a step did, in order. The first message of the step has the calls. */
 export type ActionsOf = (step: readonly Message[]) => StepAction[];
 
-/** Messages that need not be read, by id. */
-type Fresh = ReadonlyMap<number, { message: Message }>;
+/** Messages that need not be read again, by id. */
+export type ReadMessages = ReadonlyMap<number, { message: Message }>;
 
 type NamedValues = Record<"project" | "target" | "path", string | null> & { name: string; limit: number };
 
@@ -124,7 +124,7 @@ export class ActionRepository extends Repository {
   }
 
   /** Reads the next `limit` messages, in the transaction of the caller, except `fresh` ones. @returns how many these are. */
-  note(limit: number, actionsOf: ActionsOf, fresh?: Fresh): number {
+  note(limit: number, actionsOf: ActionsOf, fresh?: ReadMessages): number {
     const next = this.#nextIds(this.notedTo(), limit);
     if (next.length === 0) {
       if (this.isBehind()) this.#setNotedTo(this.#messages.lastId()); // the newest messages were forgotten
@@ -145,9 +145,10 @@ export class ActionRepository extends Repository {
   }
 
   /** Returns true if the rows of what a session holds are what its steps did. A step that is not read whole yet is not compared. */
-  isRight(sessionId: string, actionsOf: ActionsOf): boolean {
+  isRight(sessionId: string, actionsOf: ActionsOf, fresh: ReadMessages): boolean {
     const noted = this.#stepsOfSession({ sessionId, to: this.notedTo() });
-    const expected = this.#read(noted, actionsOf).map(lineOf).sort();
+    const expected = batchesOf(noted).flatMap((batch) => this.#read(batch, actionsOf, fresh).map(lineOf));
+    expected.sort();
     let stored: string[];
     try {
       const compared = new Set(noted);
@@ -165,10 +166,8 @@ export class ActionRepository extends Repository {
     this.#noteSteps(new Set(this.#stepsOfSession({ sessionId, to: this.notedTo() })), actionsOf);
   }
 
-  #noteSteps(stepIds: ReadonlySet<number>, actionsOf: ActionsOf, fresh?: Fresh): void {
-    const ids = [...stepIds];
-    for (let from = 0; from < ids.length; from += BATCH_MESSAGES_MAX) {
-      const batch = ids.slice(from, from + BATCH_MESSAGES_MAX);
+  #noteSteps(stepIds: ReadonlySet<number>, actionsOf: ActionsOf, fresh?: ReadMessages): void {
+    for (const batch of batchesOf([...stepIds])) {
       this.#deleteOf(JSON.stringify(batch));
       for (const action of this.#read(batch, actionsOf, fresh)) this.#insert(action);
     }
@@ -182,7 +181,7 @@ export class ActionRepository extends Repository {
   }
 
   /** Steps that are damaged have no actions: `verify` says that they are. */
-  #read(stepIds: readonly number[], actionsOf: ActionsOf, fresh?: Fresh): Omit<PlacedAction, "project">[] {
+  #read(stepIds: readonly number[], actionsOf: ActionsOf, fresh?: ReadMessages): Omit<PlacedAction, "project">[] {
     const byStep = groupedBy(this.#messages.intactOfSteps(stepIds, fresh), ({ stepId }) => stepId);
     return [...byStep.values()].flatMap((step) => {
       const [asking] = step;
@@ -236,6 +235,11 @@ export class ActionRepository extends Repository {
     }
     return found;
   }
+}
+
+function batchesOf(ids: readonly number[]): number[][] {
+  const count = Math.ceil(ids.length / BATCH_MESSAGES_MAX);
+  return Array.from({ length: count }, (_, at) => ids.slice(at * BATCH_MESSAGES_MAX, (at + 1) * BATCH_MESSAGES_MAX));
 }
 
 function lineOf(action: StepAction): string {

@@ -161,11 +161,10 @@ export class MessageRepository extends PathReader {
   readonly setParent = this.statement<[parentId: number, id: number, sessionId: string]>`
     UPDATE messages SET parent_id = ? WHERE id = ? AND session_id = ?`.run;
   /** An embedder that never made a forest is damage. */
-  readonly #embedding = this.statement<{ id: number; embedderId: string }, Buffer | null>`
-    SELECT embedding FROM messages WHERE id = @id AND (embedder_id = @embedderId
+  readonly #vector = this.statement<{ id: number; embedderId: string }, [embedding: Buffer | null, embedderId: string]>`
+    SELECT embedding, embedder_id FROM messages WHERE id = @id AND (embedder_id = @embedderId
       OR (embedder_id NOT IN (SELECT embedder_id FROM generations)
-        AND @embedderId = (SELECT embedder_id FROM generations WHERE id = ${GENERATION_NOW})))`.pluck();
-  readonly #embedderOf = this.statement<[id: number], string>`SELECT embedder_id FROM messages WHERE id = ?`.pluck();
+        AND @embedderId = (SELECT embedder_id FROM generations WHERE id = ${GENERATION_NOW})))`.raw();
   readonly setVector = this.statement<RightVector>`
     UPDATE messages SET embedding = @embedding, embedder_id = @embedderId WHERE id = @id`.run;
   // Resumes, renders and recalls run these.
@@ -678,12 +677,12 @@ export class MessageRepository extends PathReader {
 
   /** Returns the vector that a local embedder makes of a message; undefined if that is the stored one, or it made none. */
   rightVector({ id, text }: Message, { id: embedderId, embed }: LocalEmbedding): RightVector | undefined {
-    const stored = this.#embedding.get({ id, embedderId }) ?? null;
+    const [stored, storedEmbedder] = this.#vector.get({ id, embedderId }) ?? [null];
     const right = stored === null ? undefined : embed(text);
     if (right === undefined) return undefined;
     const embedding = encodeEmbedding(right);
     const isStored = Buffer.isBuffer(stored) && stored.equals(embedding);
-    return isStored && this.#embedderOf.one(id) === embedderId ? undefined : { id, embedderId, embedding };
+    return isStored && storedEmbedder === embedderId ? undefined : { id, embedderId, embedding };
   }
 
   /** Returns undefined for a message that is damaged. */

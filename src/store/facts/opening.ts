@@ -2,8 +2,8 @@
 export const isSummary = (alias: string): string =>
   `coalesce(instr(${alias}.metadata, '"isCompactSummary":true') > 0, 0)`;
 
-/** SQL: a message of `alias` is what a program gave an agent before a user has spoken, such as the task of a subagent. */
-const isTask = (alias: string): string => `(${alias}.text = '' AND ${alias}.role = 'user' AND ${alias}.turn_seq < 0)`;
+/** SQL: a message of `alias` is what a program gave an agent before a user has spoken, such as the task of a subagent. SQLite computes the text. */
+const isTask = (alias: string): string => `(${alias}.role = 'user' AND ${alias}.turn_seq < 0 AND ${alias}.text = '')`;
 
 /** SQL: who says a message of `alias`, for a title. What an agent wrote to compact its context gives none, like a tool's result. */
 export const tellerOf = (alias: string): string =>

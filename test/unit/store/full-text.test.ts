@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { FULL_TEXT_TABLES } from "../../../src/store/derived/full-text.ts";
+import { FullTextSums } from "../../../src/store/derived/full-text-sums.ts";
 import { repositoriesOf } from "../../support/full-text.ts";
 import { assistant, user } from "../../support/said.ts";
 import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
@@ -51,4 +52,36 @@ describe("the messages of a scope", () => {
 test("the index is made anew as the migration made it", () => {
   const migration = readFileSync(new URL("../../../migrations/0001_views.sql", import.meta.url), "utf8");
   expect(FULL_TEXT_TABLES).toEqual(migration.match(/CREATE VIRTUAL TABLE [^;]+/g));
+});
+
+describe("verify notices words that a search would not find, or would find in vain,", () => {
+  const MESSAGES = ["alpha parsers gamma", "delta parsing zeta", "alpha"].map((text) => text.split(" "));
+
+  /** Counts the wrong words of an index that has the words of some messages, which should have others. */
+  function wrongCount(stored: readonly string[][], expected: readonly string[][]): number {
+    const path = temporaryPath();
+    openedStore(path).close();
+    const { database, fullText } = repositoriesOf(path, { readonly: false });
+    for (const [index, words] of stored.entries()) fullText.insert(index + 1, words);
+    const sums = new FullTextSums(database.client);
+    for (const [index, words] of expected.entries()) sums.add(index + 1, words);
+    return sums.wrongCount();
+  }
+
+  test.each([
+    ["and no others", 0, MESSAGES],
+    ["at another place", 2, [["parsers", "alpha", "gamma"], ...MESSAGES.slice(1)]],
+    ["in another message", 2, [["alpha", "parsers", "zeta"], ["delta", "parsing", "gamma"], ["alpha"]]],
+    ["once too often", 2, [["alpha", "alpha", "gamma"], ...MESSAGES.slice(1)]],
+    ["that are missing", 1, MESSAGES.slice(0, 2)],
+    ["that nobody wrote", 1, [...MESSAGES.slice(0, 2), ["alpha", "omega"]]],
+  ])("%s", (_, count, stored) => {
+    expect(wrongCount(stored, MESSAGES)).toBe(count);
+  });
+
+  test("among more of them than are kept in memory", () => {
+    const messages = [0, 1, 2].map((at) => ["often", ...Array.from({ length: 18_000 }, (_, own) => `w${at}x${own}`)]);
+    const stored = messages.map((words) => words.with(500, "often"));
+    expect(wrongCount(stored, messages)).toBe(4);
+  });
 });
