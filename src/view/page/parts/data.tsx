@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
+import { urlOf } from "../../questions.ts";
 import { bytesOf } from "../asking.ts";
-import { urlOf } from "../client.ts";
 import { WholeLink } from "./answers.tsx";
 
 /** The JSON and the SQL of a view, to open and to copy. */

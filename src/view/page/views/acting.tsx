@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { ForgetAnswer, SessionAnswer, ViewMessage } from "../../api.ts";
-import { post, type Refused, urlOf } from "../client.ts";
+import { urlOf } from "../../questions.ts";
+import { post, type Refused } from "../client.ts";
 import { count, sessionTitle, tokens } from "../format.ts";
 import { about } from "../live.ts";
 import { Save } from "../parts/answers.tsx";

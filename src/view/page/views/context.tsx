@@ -7,7 +7,8 @@ import type {
   SessionAnswer,
   Stretch,
 } from "../../api.ts";
-import { type Loaded, urlOf, useGet } from "../client.ts";
+import { urlOf } from "../../questions.ts";
+import { type Loaded, useGet } from "../client.ts";
 import { count, number, tokens, visible } from "../format.ts";
 import { about } from "../live.ts";
 import { Canvas } from "../parts/canvas.tsx";

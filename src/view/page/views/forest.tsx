@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ForestAnswer, SessionAnswer } from "../../api.ts";
-import { type Refused, urlOf, useGet } from "../client.ts";
+import { urlOf } from "../../questions.ts";
+import { type Refused, useGet } from "../client.ts";
 import { compact, count, number, tokens } from "../format.ts";
 import { Canvas } from "../parts/canvas.tsx";
 import { ageColor, colorOf, hue, isDark } from "../parts/colors.ts";
