@@ -232,7 +232,7 @@ class Answers {
         ["command", work.commands],
       ];
       for (const [of, counts] of rows) {
-        for (const row of counts) {
+        for (const row of this.#ofFile(counts)) {
           const among = request.project ?? row.project;
           await this.#keep("/api/work", { [of]: row.name.trim(), ...(among !== null && { project: among }) });
         }
@@ -290,9 +290,9 @@ class Answers {
   }
 
   /** Leaves out the rows of a list that are of other sessions. */
-  #ofFile(value: unknown): unknown {
+  #ofFile<T>(value: T): T {
     if (!Array.isArray(value)) return value;
-    return value.filter((row) => typeof row?.sessionId !== "string" || this.#inFile.has(row.sessionId));
+    return value.filter((row) => typeof row?.sessionId !== "string" || this.#inFile.has(row.sessionId)) as T;
   }
 }
 

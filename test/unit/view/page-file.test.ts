@@ -100,7 +100,11 @@ test("a project's file tells nothing of other projects and of hidden sessions", 
   store.session("web", { project: "/w/web" }).append([user("The lamp of the web."), assistant("On.")]);
   store.session("api", { project: "/w/api" }).append([user("The oven of the api."), assistant("Off.")]);
   const fork = store.resume("web").fork({ id: "kept-back" });
-  fork.append([user("Only the fork knows the attic."), ...ran("a", "ls /attic", "error: no attic", true)]);
+  fork.append([
+    user("Only the fork knows the attic."),
+    ...ran("a", "attic up", "error: no attic", true),
+    ...ran("b", "attic up", "error: no attic", true),
+  ]);
   await store.upkeep();
   fork.update({ addTags: [HIDDEN] });
   const { html, report, answer } = await exported(store, { project: "/w/web" });
