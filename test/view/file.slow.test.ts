@@ -62,7 +62,7 @@ describe.skipIf(!hasChromium)("the page in a file", () => {
 
   test("lists the sessions, filters them, and reads one after a reload and on the way back", async () => {
     await go("");
-    await page.getByRole("note").filter({ hasText: "of the whole store. Secrets" }).waitFor();
+    await page.getByRole("complementary").filter({ hasText: "of the whole store. Secrets" }).waitFor();
     expect(await page.locator("main .row").count()).toBe(store.sessions().length);
     expect(await page.locator(".timeline a").count()).toBeGreaterThan(3);
     await page.getByLabel("Title, first words or id").fill("prune deleted");

@@ -32,7 +32,7 @@ export const viewCommand: Command<ViewFlags> = {
   details:
     "Sessions, search, what a model sees of a session, and how its forest grew. It prints a URL and opens it. The page works " +
     "offline and follows the store while agents write. Only this machine can reach it, and the URL lets one browser in, once. " +
-    "It is read-only unless --write is given. Once an agent was chosen for `coppice ask`, questions can be asked in the page, too. Ctrl-C ends it. With --json: {event: serving, url}, and {event: stopped} at the end. " +
+    "It is read-only unless --write is given. Once an agent was chosen for `coppice ask`, questions can be asked in the page, too. Ctrl-C ends it. With --json: {event: serving, url}, and {event: stopped} at the end.\n" +
     "--export writes the page with all its sessions into one file instead, which opens without a server and sends nothing. Secrets are " +
     "replaced, and pictures and files are left out. With --json: {path, byteLength, sessionCount, messageCount}.",
   argument: SESSION_MEANING,

@@ -86,12 +86,12 @@ export function App({ refused }: { refused?: Refused }) {
 function MadeOf() {
   const { nowMs, project } = about.value!;
   return (
-    <p class="notice small" role="note">
+    <aside class="notice small" aria-label="About this file">
       <span>
         Made on {dateTime(nowMs)} of {project ? `the project ${visible(projectName(project))}` : "the whole store"}.
         Secrets that were recognized are replaced, and pictures and files are left out.
       </span>
-    </p>
+    </aside>
   );
 }
 
