@@ -1,4 +1,19 @@
-import { closeSync, constants, fstatSync, fsyncSync, openSync, readSync, type Stats, statSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  linkSync,
+  lstatSync,
+  openSync,
+  readSync,
+  renameSync,
+  type Stats,
+  statSync,
+} from "node:fs";
+import { dirname } from "node:path";
+import { StoreError } from "./errors.ts";
 
 /** Returns the stats of a path; undefined if there is no file or it cannot be accessed. */
 export function lookAt(path: string): Stats | undefined {
@@ -57,5 +72,62 @@ export function flushToDisk(path: string): void {
     fsyncSync(descriptor);
   } finally {
     closeSync(descriptor);
+  }
+}
+
+/**
+ * Looks at the path of a file to be made. @param source  The store that it is made from.
+ *
+ * @throws {StoreError} `FILE_EXISTS` unless `overwrite` is given, `FILE_NOT_FOUND` if the folder is missing, `FILE_NOT_USABLE`.
+ */
+export function checkTarget(target: string, source: string, overwrite: boolean): void {
+  const refuse = (reason: string): never => {
+    throw new StoreError("FILE_NOT_USABLE", { path: target, reason });
+  };
+  const folder = dirname(target);
+  if (!existsSync(folder)) throw new StoreError("FILE_NOT_FOUND", { path: folder });
+  const found = inFileSystem(target, () => lstatSync(target, { throwIfNoEntry: false }));
+  if (found?.isDirectory()) refuse("it is a folder; give the path of a file in it");
+  if (found !== undefined && isSameFile(target, source)) refuse("it is the store itself");
+  if (found !== undefined && !overwrite) throw new StoreError("FILE_EXISTS", { path: target });
+  if (found !== undefined && !found.isFile() && !found.isSymbolicLink()) refuse("it is not a regular file");
+  for (const beside of [`${target}-wal`, `${target}-journal`]) {
+    // SQLite would write old pages of the other database into the copy.
+    if (existsSync(beside)) refuse(`${beside} belongs to a database that is, or was, at this path`);
+  }
+}
+
+function isSameFile(target: string, source: string): boolean {
+  const [left, right] = [lookAt(target), lookAt(source)];
+  return left !== undefined && left.ino === right?.ino && left.dev === right.dev;
+}
+
+/** Gives a finished file its name, and flushes it. @param overwrite  False to throw `FILE_EXISTS` if the name is taken. */
+export function moveIntoPlace(copy: string, target: string, overwrite: boolean): void {
+  if (overwrite) renameSync(copy, target);
+  else {
+    try {
+      linkSync(copy, target); // unlike a rename, it never replaces a file
+    } catch (error) {
+      // Some file systems have no links. There, a file that appears after this check would be replaced.
+      if (lstatSync(target, { throwIfNoEntry: false }) !== undefined) {
+        throw new StoreError("FILE_EXISTS", { path: target }, { cause: error });
+      }
+      renameSync(copy, target);
+    }
+  }
+  flushFolder(dirname(target));
+}
+
+/** Failures of the target's disk become `FILE_NOT_USABLE`. */
+export function inFileSystem<T>(target: string, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    if (error instanceof StoreError) throw error;
+    const { code, message } = error as NodeJS.ErrnoException;
+    // "ENOSPC: no space left on device, write"
+    const reason = `${/^\w+: ([^,]+)/.exec(message)?.[1] ?? message} (${code ?? "unknown"})`;
+    throw new StoreError("FILE_NOT_USABLE", { path: target, reason }, { cause: error });
   }
 }

@@ -112,6 +112,8 @@ export interface About {
   strategies: Strategy[];
   /** The session to open first, if the command named one. */
   session: string | null;
+  /** The project that a page in a file has; null if it has the whole store. Left out by a server. */
+  project?: string | null;
 }
 
 // Sessions

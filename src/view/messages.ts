@@ -94,7 +94,7 @@ class Room {
   }
 }
 
-function viewMessage(message: Message, room: Room): ViewMessage {
+export function viewMessage(message: Message, room = new Room()): ViewMessage {
   const { id, sessionId, seq, role, name, parts, tokenCount, createdAtMs, stepId, turnSeq, pinned, metadata } = message;
   const cut = cutStrings(metadata ?? null, room);
   return {
@@ -175,12 +175,7 @@ export interface PartContent {
 export function partContent(store: Store, messageId: number, path: string): PartContent {
   const { members } = store.expand(messageId, { level: "step", limit: 10_000 });
   const message = members.find(({ id }) => id === messageId);
-  const [index, inner] = path.split(".").map(Number);
-  const outer = message?.parts[index!];
-  let part: Part | undefined = outer;
-  if (inner !== undefined) {
-    part = outer?.type === "tool_result" && typeof outer.content !== "string" ? outer.content[inner] : undefined;
-  }
+  const part = message && partAt(message, path);
   if (part === undefined) throw new RefusedRequest(404, "PART_NOT_FOUND", "The message has no such part.");
   if (part.type !== "file") {
     return { type: "text/plain; charset=utf-8", isDownload: false, bytes: Buffer.from(textOfPart(part)) };
@@ -191,7 +186,16 @@ export function partContent(store: Store, messageId: number, path: string): Part
   return { type, isDownload: !isShown, bytes: Buffer.from(part.data ?? "", "base64") };
 }
 
-function textOfPart(part: Exclude<Part, { type: "file" }>): string {
+/** @param path  As `ViewPart.path`. */
+export function partAt({ parts }: Message, path: string): Part | undefined {
+  const [index, inner] = path.split(".").map(Number);
+  const outer = parts[index!];
+  if (inner === undefined) return outer;
+  return outer?.type === "tool_result" && typeof outer.content !== "string" ? outer.content[inner] : undefined;
+}
+
+/** Returns the whole text of a part. */
+export function textOfPart(part: Exclude<Part, { type: "file" }>): string {
   switch (part.type) {
     case "text":
     case "reasoning":

@@ -25,6 +25,7 @@ import { Events } from "./events.ts";
 import { forestAnswer, logAnswer, whyAnswer } from "./forest.ts";
 import { healthAnswer } from "./health.ts";
 import { membersOf, messagesPage, outlineOf } from "./messages.ts";
+import { PAGE_MAX } from "./questions.ts";
 import { queryOf, wholeText, yesText } from "./request.ts";
 import { searchAnswer, themesAnswer } from "./search.ts";
 import { newsOf, SessionList, sessionPage } from "./sessions.ts";
@@ -45,9 +46,7 @@ type Post<R extends keyof PostRoutes> = (
 const LEVELS = ["step", "cluster", "theme", "subject", "span"] as const;
 const LOST_LINES_MAX = 100;
 const SUBJECTS_DEFAULT = 100;
-/** Reading a thousand rows takes about 6 ms, in which nothing else is answered. */
 const PAGE_DEFAULT = 5_000;
-const PAGE_MAX = 20_000;
 
 /** For work whose answer is shared: it goes on if one of those who wait for it leaves. */
 const UNENDED = new AbortController().signal;

@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { TIME_MS_MAX } from "../core/limits.ts";
 import { HIDDEN, tagNamespace } from "../core/tags.ts";
 import type { SessionOverview, Store } from "../index.ts";
 import { beganAtMs } from "../session/aids/began-at.ts";
@@ -15,11 +14,10 @@ import type {
   SessionsRequest,
 } from "./api.ts";
 import { isOfSession, sharedBy } from "./path.ts";
+import { type Conditions, daysOf, meets } from "./session-filter.ts";
 import { Fragment, sql } from "./sql.ts";
 import type { ViewStore } from "./view-store.ts";
 
-const DAY_MS = 24 * 60 * 60 * 1_000;
-const MINUTE_MS = 60_000;
 const NEW_SESSIONS_MAX = 500;
 
 /** Sessions are read in slices of at least this many, so that other requests are answered in between. A slice sorts all of them. */
@@ -27,8 +25,6 @@ const SLICE_MIN = 20;
 const SLICES_MAX = 25;
 /** A change by another process that adds no message, such as a new title, is noticed after this time. */
 const STALE_MS = 30_000;
-
-type Conditions = Omit<SessionsRequest, "limit" | "offset">;
 
 type Position = ReturnType<ViewStore["position"]>;
 
@@ -139,40 +135,18 @@ export class SessionList {
   }
 
   /** Sessions that meet some conditions, the most recently used first. */
-  async #chosen({ project, source, sinceMs, untilMs, text }: Conditions): Promise<SessionOverview[]> {
-    const words = text?.toLowerCase();
-    return (await this.all()).filter((session) => {
-      if (session.tags.includes(HIDDEN)) return false;
-      if (project !== undefined && session.project !== project) return false;
-      if (source !== undefined && session.source !== source) return false;
-      if (sinceMs !== undefined && session.updatedAtMs < sinceMs) return false;
-      if (untilMs !== undefined && session.updatedAtMs >= untilMs) return false;
-      if (words === undefined) return true;
-      return [session.name, session.opening, session.id, ...session.tags].some((field) =>
-        field?.toLowerCase().includes(words),
-      );
-    });
+  async #chosen(conditions: Conditions): Promise<SessionOverview[]> {
+    const isMet = meets(conditions);
+    return (await this.all()).filter((session) => !session.tags.includes(HIDDEN) && isMet(session));
   }
 
   async days(request: DaysRequest): Promise<DaysAnswer> {
     const { offsetMinutes = 0 } = request;
-    const days = new Map<string, DaysAnswer["days"][number]>();
-    for (const { updatedAtMs, messageCount, tokenCount } of await this.#chosen(request)) {
-      const shift = offsetMinutes * MINUTE_MS;
-      const local = Math.floor(Math.max(-TIME_MS_MAX, Math.min(updatedAtMs + shift, TIME_MS_MAX)) / DAY_MS) * DAY_MS;
-      // A year after 9999 has more digits.
-      const [day] = new Date(local).toISOString().split("T") as [string];
-      const entry = days.get(day) ?? { day, fromMs: local - shift, sessionCount: 0, messageCount: 0, tokenCount: 0 };
-      entry.sessionCount += 1;
-      entry.messageCount += messageCount;
-      entry.tokenCount += tokenCount;
-      days.set(day, entry);
-    }
     const statement = sql`
       SELECT date(updated_at_ms / 1000 + ${offsetMinutes * 60}, 'unixepoch') AS day,
         count(*) AS session_count, sum(message_count) AS message_count, sum(token_count) AS token_count
       FROM session_stats${whereOf(request)} GROUP BY day ORDER BY day DESC`;
-    return { days: [...days.values()], sql: statement };
+    return { days: daysOf(await this.#chosen(request), offsetMinutes), sql: statement };
   }
 }
 

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { AnyCommand } from "../../src/cli/command.ts";
 import { COMMAND_GROUPS } from "../../src/cli/commands.ts";
 import { CliFolder, longSession } from "../support/cli.ts";
+import { TESTS_ALL } from "../support/effort.ts";
 import { EVERY_COMMAND, nameOf, runOnPipes } from "../support/every-command.ts";
 
 const folder = new CliFolder();
@@ -28,7 +29,13 @@ const TRIALS: Readonly<Record<string, Trial | null>> = {
     keys: "files sessionCount newCount knownCount forgottenCount excludedCount valueCount replaced passedOver isDryRun warningCount summaries",
   },
   mcp: null,
-  view: null,
+  // The page is built for the package alone.
+  view: TESTS_ALL
+    ? {
+        args: ["--export", join(folder.path, "page.html"), "--overwrite"],
+        keys: "path byteLength sessionCount messageCount",
+      }
+    : null,
   watch: null,
   hook: { args: ["status"], keys: "isOff projectsOff agents" },
   sessions: { args: [], isArray: true, keys: SESSION },

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openStore } from "../../src/index.ts";
 import { CliFolder } from "../support/cli.ts";
+import { TESTS_ALL } from "../support/effort.ts";
 import { user } from "../support/said.ts";
 
 const folder = new CliFolder();
@@ -68,4 +69,34 @@ test("a store that is not there, a session that is not there and a port that is 
   await once(other, "listening");
   const { port } = other.address() as AddressInfo;
   expect(await folder.refusal(2, "view", "--no-open", "--port", String(port))).toContain("EADDRINUSE");
+});
+
+test("an export needs no session, keeps a file that is there, and knows the store's projects", async () => {
+  openStore(folder.db).close();
+  const file = join(folder.path, "page.html");
+  writeFileSync(file, "mine");
+  expect(await folder.refusal(1, "view", "--export", file)).toContain("Give another path, or --overwrite.");
+  expect(await folder.refusal(2, "view", "mon", "--export", file)).toContain("coppice export <session> --format html");
+  expect(await folder.refusal(1, "view", "--export", file, "--project", "nowhere")).toContain("`coppice projects`");
+  expect(await folder.refusal(2, "view", "--export", file, "--port", "8421")).toContain("--port");
+  expect(await folder.refusal(2, "view", "--project", "nowhere")).toContain("need --export");
+  expect(readFileSync(file, "utf8")).toBe("mine");
+});
+
+// The page is built for the package alone.
+test.runIf(TESTS_ALL)("the store or a project is exported as a page, without its secrets", async () => {
+  const secret = `ghp_${"a1B2c3D4e5".repeat(4).slice(0, 36)}`;
+  const store = openStore(folder.db);
+  store.session("key", { project: "web", title: `Use ${secret.slice(0, 16)}` }).append(user(`Use ${secret}.`));
+  store.session("oven", { project: "bakery" }).append(user("The oven is warm."));
+  store.close();
+  const file = join(folder.path, "page.html");
+  const { stdout } = await folder.run(["view", "--export", file, "--overwrite"]);
+  expect(stdout).toMatch(/^\d sessions and \d messages in .+page\.html \([\d.]+ kB\)\.\n$/);
+  const [whole, ofProject] = [readFileSync(file, "utf8"), join(folder.path, "web.html")];
+  expect(whole).toContain("The oven is warm.");
+  expect(whole).not.toContain(secret.slice(0, 14));
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(await folder.json("view", "--export", ofProject, "--project", "web")).toMatchObject({ sessionCount: 1 });
+  expect(readFileSync(ofProject, "utf8")).not.toContain("oven");
 });

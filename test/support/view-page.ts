@@ -46,7 +46,7 @@ export async function demoStore(file: string): Promise<void> {
 let pageFolder: string | undefined;
 
 /** Bundles the page. Returns the folder of its files. */
-async function bundledPage(): Promise<string> {
+export async function bundledPage(): Promise<string> {
   if (pageFolder === undefined) {
     pageFolder = mkdtempSync(join(tmpdir(), "coppice-page-"));
     await bundlePage(PAGE, pageFolder);

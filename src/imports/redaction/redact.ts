@@ -21,9 +21,12 @@ export class Redactor {
   /** The replacements since the last call of `#takeReplaced`. */
   #replaced: Replaced | undefined;
   readonly #clean = new Set<string>();
+  readonly #onSecret: ((secret: string) => void) | undefined;
 
-  constructor({ keepSecrets }: { keepSecrets: boolean }) {
+  /** @param options.onSecret  Called with each text that is replaced. */
+  constructor({ keepSecrets, onSecret }: { keepSecrets: boolean; onSecret?: (secret: string) => void }) {
     this.#keepsSecrets = keepSecrets;
+    this.#onSecret = onSecret;
   }
 
   /** Redacts what an event says. Ids stay, because they must be the same at each reading. */
@@ -83,7 +86,10 @@ export class Redactor {
   }
 
   #text(text: string, key?: string): string {
-    if (key !== undefined && !this.#keepsSecrets && isNamedSecret(key, text)) return this.#placeholder("named-secret");
+    if (key !== undefined && !this.#keepsSecrets && isNamedSecret(key, text)) {
+      this.#onSecret?.(text);
+      return this.#placeholder("named-secret");
+    }
     const isShort = text.length <= CLEAN_CHARS_MAX;
     if (isShort && this.#clean.has(text)) return text;
     const open = this.#without(text, privateIn(text));
@@ -97,6 +103,7 @@ export class Redactor {
     let result = "";
     let end = 0;
     for (const stretch of stretches) {
+      this.#onSecret?.(text.slice(stretch.start, stretch.end));
       result += text.slice(end, stretch.start) + this.#placeholder(stretch.kind);
       end = stretch.end;
     }

@@ -1,10 +1,10 @@
-import { existsSync, linkSync, lstatSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { DamageError } from "../../core/damage.ts";
 import { StoreError } from "../../core/errors.ts";
-import { flushFolder, flushToDisk, lookAt } from "../../core/files.ts";
+import { checkTarget, flushToDisk, inFileSystem, moveIntoPlace } from "../../core/files.ts";
 import { isCode } from "./connect.ts";
 import { openDatabase, type StoreDatabase, storeErrorOf } from "./open.ts";
 import { giveSerial } from "./serial.ts";
@@ -169,56 +169,5 @@ async function checkCopy(copy: string, source: Inventory, target: string, breath
     }
   } finally {
     client.close();
-  }
-}
-
-function checkTarget(target: string, source: string, overwrite: boolean): void {
-  const refuse = (reason: string): never => {
-    throw new StoreError("FILE_NOT_USABLE", { path: target, reason });
-  };
-  const folder = dirname(target);
-  if (!existsSync(folder)) throw new StoreError("FILE_NOT_FOUND", { path: folder });
-  const found = inFileSystem(target, () => lstatSync(target, { throwIfNoEntry: false }));
-  if (found?.isDirectory()) refuse("it is a folder; give the path of a file in it");
-  if (found !== undefined && isSameFile(target, source)) refuse("it is the store itself");
-  if (found !== undefined && !overwrite) throw new StoreError("FILE_EXISTS", { path: target });
-  if (found !== undefined && !found.isFile() && !found.isSymbolicLink()) refuse("it is not a regular file");
-  for (const beside of [`${target}-wal`, `${target}-journal`]) {
-    // SQLite would write old pages of the other database into the copy.
-    if (existsSync(beside)) refuse(`${beside} belongs to a database that is, or was, at this path`);
-  }
-}
-
-function isSameFile(target: string, source: string): boolean {
-  const [left, right] = [lookAt(target), lookAt(source)];
-  return left !== undefined && left.ino === right?.ino && left.dev === right.dev;
-}
-
-function moveIntoPlace(copy: string, target: string, overwrite: boolean): void {
-  if (overwrite) renameSync(copy, target);
-  else {
-    try {
-      linkSync(copy, target); // unlike a rename, it never replaces a file
-    } catch (error) {
-      // Some file systems have no links. There, a file that appears after this check would be replaced.
-      if (lstatSync(target, { throwIfNoEntry: false }) !== undefined) {
-        throw new StoreError("FILE_EXISTS", { path: target }, { cause: error });
-      }
-      renameSync(copy, target);
-    }
-  }
-  flushFolder(dirname(target));
-}
-
-/** Failures of the target's disk become `FILE_NOT_USABLE`. */
-function inFileSystem<T>(target: string, run: () => T): T {
-  try {
-    return run();
-  } catch (error) {
-    if (error instanceof StoreError) throw error;
-    const { code, message } = error as NodeJS.ErrnoException;
-    // "ENOSPC: no space left on device, write"
-    const reason = `${/^\w+: ([^,]+)/.exec(message)?.[1] ?? message} (${code ?? "unknown"})`;
-    throw new StoreError("FILE_NOT_USABLE", { path: target, reason }, { cause: error });
   }
 }

@@ -1,7 +1,9 @@
 import { useEffect } from "preact/hooks";
 import type { Refused } from "./client.ts";
+import { isFile } from "./file.ts";
+import { dateTime, visible } from "./format.ts";
 import { isHelpOpen, KEYS, search } from "./keyboard.ts";
-import { about, isConnected } from "./live.ts";
+import { about, isConnected, projectName } from "./live.ts";
 import { Dialog } from "./parts/dialog.tsx";
 import { Failure } from "./parts/states.tsx";
 import { href, moves, params } from "./router.ts";
@@ -40,7 +42,7 @@ export function App({ refused }: { refused?: Refused }) {
         Skip to the content
       </a>
       <header class="top">
-        <a class="brand" href="/" aria-label="Coppice, all sessions">
+        <a class="brand" href={href({})} aria-label="Coppice, all sessions">
           <Mark />
           <span>Coppice</span>
         </a>
@@ -71,11 +73,25 @@ export function App({ refused }: { refused?: Refused }) {
           The server does not answer. What you see may be old. Start <code>coppice view</code> again.
         </p>
       )}
+      {isFile && <MadeOf />}
       <main id="main" key={view === "search" ? "search" : `${view} ${params.value.session ?? ""}`}>
         {refused ? <NoEntry refused={refused} /> : <View />}
       </main>
       {isHelpOpen.value && <Help />}
     </>
+  );
+}
+
+/** Says what a page in a file is. */
+function MadeOf() {
+  const { nowMs, project } = about.value!;
+  return (
+    <aside class="notice small" aria-label="About this file">
+      <span>
+        Made on {dateTime(nowMs)} of {project ? `the project ${visible(projectName(project))}` : "the whole store"}.
+        Secrets that were recognized are replaced, and pictures and files are left out.
+      </span>
+    </aside>
   );
 }
 

@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import type { GetRoutes, PostRoutes, Refusal } from "../api.ts";
+import { urlOf } from "../questions.ts";
 import { ask } from "./asking.ts";
 import { version } from "./live.ts";
 
@@ -14,14 +15,6 @@ export class Refused extends Error {
     super(message);
     this.code = code;
   }
-}
-
-export function urlOf(route: string, request: object = {}): string {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(request)) {
-    if (value !== undefined && value !== null && value !== "") query.set(name, String(value));
-  }
-  return query.size === 0 ? route : `${route}?${query}`;
 }
 
 export function get<R extends keyof GetRoutes>(

@@ -18,12 +18,12 @@ export const KEYS: [keys: string, meaning: string][] = [
 export const viewKeys = signal<((key: string) => boolean) | undefined>(undefined);
 
 /** Where Escape leads from the search. */
-let beforeSearch = "/";
+let beforeSearch = href({});
 
 export function search(): void {
   if (params.value.view === "search") document.querySelector<HTMLInputElement>("#search-box")?.focus();
   else {
-    beforeSearch = location.pathname + location.search;
+    beforeSearch = href(params.value);
     go(href({ view: "search" }));
   }
 }

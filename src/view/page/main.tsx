@@ -2,6 +2,7 @@ import { render } from "preact";
 import { App } from "./app.tsx";
 import { keepKey } from "./asking.ts";
 import { get, post, type Refused } from "./client.ts";
+import { isFile } from "./file.ts";
 import { listenToKeys } from "./keyboard.ts";
 import { about, follow } from "./live.ts";
 import { Whole } from "./parts/answers.tsx";
@@ -22,7 +23,7 @@ async function start(): Promise<void> {
   const { view, url } = params.value;
   if (view === "whole" && url?.startsWith("/api/")) return render(<Whole url={url} />, root);
   try {
-    await enter();
+    if (!isFile) await enter();
     about.value = await get("/api/about", {});
   } catch (error) {
     render(<App refused={error as Refused} />, root);
@@ -33,7 +34,7 @@ async function start(): Promise<void> {
     go(href({ view: "session", session }), { replace: true });
   followLinks();
   listenToKeys();
-  void follow();
+  if (!isFile) void follow();
   render(<App />, root);
 }
 

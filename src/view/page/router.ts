@@ -1,11 +1,12 @@
 import { signal } from "@preact/signals";
+import { isFile } from "./file.ts";
 
-/** The state of the page is the query of its address: `view`, and what the view was asked for. */
+/** The state of the page is the query of its address: `view`, and what the view was asked for. In a file, it is behind the `#`. */
 export type Params = Readonly<Record<string, string>>;
 
 type Change = Record<string, string | number | null | undefined>;
 
-export const params = signal<Params>(paramsOf(location.search));
+export const params = signal<Params>(paramsOf(isFile ? location.hash.slice(1) : location.search));
 
 /** Counts the moves to another view, so that the page can tell them from changes within a view. */
 export const moves = signal(0);
@@ -22,7 +23,8 @@ export function href(state: Change): string {
   for (const [name, value] of Object.entries(state)) {
     if (value !== null && value !== undefined && value !== "") query.set(name, String(value));
   }
-  return query.size === 0 ? "/" : `/?${query}`;
+  const home = isFile ? "#" : "/";
+  return query.size === 0 ? home : `${home}?${query}`;
 }
 
 export function go(address: string, { replace = false } = {}): void {
@@ -37,7 +39,8 @@ export function change(changes: Change, { push = false } = {}): void {
 }
 
 function show(): void {
-  const next = paramsOf(location.search);
+  if (isFile && !/^(?:#\?|$)/.test(location.hash)) return; // a place on the page
+  const next = paramsOf(isFile ? location.hash.slice(1) : location.search);
   const isMove = next.view !== params.value.view || next.session !== params.value.session;
   params.value = next;
   if (isMove) moves.value += 1;
@@ -56,9 +59,9 @@ export function followLinks(): void {
     )
       return;
     const link = (event.target as Element).closest?.("a");
-    if (!link || link.target || link.hasAttribute("download") || link.origin !== location.origin) return;
-    if (link.pathname !== "/" || link.hash !== "") return;
+    const address = link?.getAttribute("href") ?? "";
+    if (!link || link.hasAttribute("target") || !/^[/#](?:\?|$)/.test(address)) return;
     event.preventDefault();
-    go(link.pathname + link.search);
+    go(address);
   });
 }

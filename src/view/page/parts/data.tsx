@@ -1,10 +1,12 @@
 import { useState } from "preact/hooks";
+import { urlOf } from "../../questions.ts";
 import { bytesOf } from "../asking.ts";
-import { urlOf } from "../client.ts";
+import { isFile } from "../file.ts";
 import { WholeLink } from "./answers.tsx";
 
-/** The JSON and the SQL of a view, to open and to copy. */
+/** The JSON and the SQL of a view, to open and to copy. A file has neither. */
 export function Data({ url, sql }: { url: string; sql?: string | undefined }) {
+  if (isFile) return null;
   return (
     <details class="menu">
       <summary>Data</summary>

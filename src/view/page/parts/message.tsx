@@ -1,8 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { ViewMessage, ViewPart } from "../../api.ts";
+import { urlOf } from "../../questions.ts";
 import { bytesOf } from "../asking.ts";
-import { urlOf } from "../client.ts";
 import { bytes, count, dateTime, number, tokens, visible } from "../format.ts";
 import { href } from "../router.ts";
 import { Picture, Save, WholeLink } from "./answers.tsx";

@@ -1,7 +1,6 @@
 import type { OutlineAnswer } from "../../api.ts";
+import { PAGE_MAX } from "../../questions.ts";
 import { get } from "../client.ts";
-
-const PAGE = 20_000;
 
 /** A session without the contents of its messages: one entry of each list a message. */
 export interface Outline {
@@ -20,12 +19,12 @@ export interface Outline {
 
 /** @param seqEnd  The first seq after the newest message. */
 export async function loadOutline(session: string, seqEnd: number, signal: AbortSignal): Promise<Outline> {
-  const starts = Array.from({ length: Math.max(1, Math.ceil(seqEnd / PAGE)) }, (_, page) => page * PAGE);
+  const starts = Array.from({ length: Math.max(1, Math.ceil(seqEnd / PAGE_MAX)) }, (_, page) => page * PAGE_MAX);
   const answers = await Promise.all(
-    starts.map((seqFrom) => get("/api/outline", { session, seqFrom, limit: PAGE }, signal)),
+    starts.map((seqFrom) => get("/api/outline", { session, seqFrom, limit: PAGE_MAX }, signal)),
   );
   return outlineOf(
-    answers.map((answer, page) => until(answer, page === answers.length - 1 ? Infinity : (page + 1) * PAGE)),
+    answers.map((answer, page) => until(answer, page === answers.length - 1 ? Infinity : (page + 1) * PAGE_MAX)),
   );
 }
 

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import type { SessionAnswer } from "../../api.ts";
 import { type Loaded, useGet } from "../client.ts";
+import { isFile } from "../file.ts";
 import { count, dateTime, sessionTitle, tokens, visible } from "../format.ts";
 import { projectName } from "../live.ts";
 import { href, params } from "../router.ts";
@@ -34,7 +35,7 @@ export function SessionFrame({
     <article class="session">
       <header class="session-head">
         <div class="crumbs">
-          <a href="/">Sessions</a>
+          <a href={href({})}>Sessions</a>
           {project !== null && <a href={href({ project })}>{visible(projectName(project))}</a>}
           {answer.parent && (
             <a href={href({ view: "session", session: answer.parent.session, seq: answer.parent.forkSeq })}>
@@ -48,16 +49,18 @@ export function SessionFrame({
           </h1>
           <div class="tools">
             <Actions answer={answer} onDone={loaded.reload} />
-            <details class="menu">
-              <summary>Continue</summary>
-              <div class="menu-body">
-                <p class="small muted">This command goes on with the session:</p>
-                <pre class="sql" tabIndex={0}>
-                  {answer.resume}
-                </pre>
-                <Copy label="Copy the command" text={() => answer.resume} />
-              </div>
-            </details>
+            {!isFile && (
+              <details class="menu">
+                <summary>Continue</summary>
+                <div class="menu-body">
+                  <p class="small muted">This command goes on with the session:</p>
+                  <pre class="sql" tabIndex={0}>
+                    {answer.resume}
+                  </pre>
+                  <Copy label="Copy the command" text={() => answer.resume} />
+                </div>
+              </details>
+            )}
             <Data url={data?.url ?? loaded.url} sql={data?.url === undefined ? answer.sql : data.sql} />
           </div>
         </div>

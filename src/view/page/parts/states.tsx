@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import type { Refused } from "../client.ts";
+import { href } from "../router.ts";
 
 /** Says what went wrong, and offers another try. */
 export function Failure({ error, onRetry }: { error: Refused; onRetry?: () => void }) {
@@ -12,7 +13,7 @@ export function Failure({ error, onRetry }: { error: Refused; onRetry?: () => vo
       </p>
       {error.code.endsWith("_NOT_FOUND") && (
         <p>
-          <a href="/">Show all sessions</a>
+          <a href={href({})}>Show all sessions</a>
         </p>
       )}
       {onRetry && (

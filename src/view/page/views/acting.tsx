@@ -1,13 +1,15 @@
 import { useState } from "preact/hooks";
 import type { ForgetAnswer, SessionAnswer, ViewMessage } from "../../api.ts";
-import { post, type Refused, urlOf } from "../client.ts";
+import { urlOf } from "../../questions.ts";
+import { post, type Refused } from "../client.ts";
+import { isFile } from "../file.ts";
 import { count, sessionTitle, tokens } from "../format.ts";
 import { about } from "../live.ts";
 import { Save } from "../parts/answers.tsx";
 import { Dialog } from "../parts/dialog.tsx";
-import { go } from "../router.ts";
+import { go, href } from "../router.ts";
 
-/** The actions on a session. Without `--write`, only those that change nothing. */
+/** The actions on a session. Without `--write`, only those that change nothing; in a file, none. */
 export function Actions({ answer, onDone }: { answer: SessionAnswer; onDone: () => void }) {
   const [asked, setAsked] = useState<"rename" | "forget" | "export">();
   const { id } = answer.session;
@@ -16,6 +18,7 @@ export function Actions({ answer, onDone }: { answer: SessionAnswer; onDone: () 
     (event.currentTarget as Element).closest("details")?.removeAttribute("open");
     setAsked(what);
   };
+  if (isFile) return null;
   return (
     <>
       <details class="menu">
@@ -46,7 +49,7 @@ export function Actions({ answer, onDone }: { answer: SessionAnswer; onDone: () 
           session={id}
           what={`“${sessionTitle(answer.session)}”`}
           onClose={() => setAsked(undefined)}
-          onDone={() => go("/")}
+          onDone={() => go(href({}))}
         />
       )}
       {asked === "export" && <Export answer={answer} onClose={() => setAsked(undefined)} />}

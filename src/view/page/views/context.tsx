@@ -7,7 +7,9 @@ import type {
   SessionAnswer,
   Stretch,
 } from "../../api.ts";
-import { type Loaded, urlOf, useGet } from "../client.ts";
+import { urlOf } from "../../questions.ts";
+import { type Loaded, useGet } from "../client.ts";
+import { isFile } from "../file.ts";
 import { count, number, tokens, visible } from "../format.ts";
 import { about } from "../live.ts";
 import { Canvas } from "../parts/canvas.tsx";
@@ -69,7 +71,19 @@ function Context({ answer, first }: { answer: SessionAnswer; first: Loaded<Conte
   const isGoingBack = [first, second].some(({ isLoading, url }) => isLoading && url.includes("&at="));
   return (
     <>
-      <Controls answer={first.data} other={compare === "1" ? (other ?? null) : undefined} seqLast={answer.seqEnd - 1} />
+      {isFile ? (
+        <p class="controls muted small">
+          <span>
+            This is the context of now, with its usual budget. <code>coppice view</code> also shows others.
+          </span>
+        </p>
+      ) : (
+        <Controls
+          answer={first.data}
+          other={compare === "1" ? (other ?? null) : undefined}
+          seqLast={answer.seqEnd - 1}
+        />
+      )}
       {first.error && <Failure error={first.error} onRetry={first.reload} />}
       {compare === "1" && second.error && <Failure error={second.error} onRetry={second.reload} />}
       {isGoingBack && <GoingBack />}

@@ -1,6 +1,8 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ForestAnswer, SessionAnswer } from "../../api.ts";
-import { type Refused, urlOf, useGet } from "../client.ts";
+import { urlOf } from "../../questions.ts";
+import { type Refused, useGet } from "../client.ts";
+import { isFile } from "../file.ts";
 import { compact, count, number, tokens } from "../format.ts";
 import { Canvas } from "../parts/canvas.tsx";
 import { ageColor, colorOf, hue, isDark } from "../parts/colors.ts";
@@ -608,9 +610,11 @@ function Around({
           <p class="muted">{isPlaying ? "The log plays." : why.error ? why.error.message : "Loading"}</p>
         )}
       </div>
-      <p class="small">
-        <a href={href({ view: "context", session, moment: `@${position}` })}>What the model saw then</a>
-      </p>
+      {!isFile && (
+        <p class="small">
+          <a href={href({ view: "context", session, moment: `@${position}` })}>What the model saw then</a>
+        </p>
+      )}
       <ol class="plain-list log">
         {rows.map((row) => (
           <li key={row}>
@@ -697,7 +701,7 @@ function Behind({
             {subject !== null && <a href={href({ view: "subjects", subject })}>Its subject in other sessions</a>}
             <a href={href({ view: "session", session: forest.session, seq: band.seqFirst })}>Open in the session</a>
           </p>
-          {!isPlaying && <NearThis root={chosen.root} />}
+          {!isPlaying && !isFile && <NearThis root={chosen.root} />}
           {!isPlaying && <Sources of={{ root: handle }} />}
         </>
       )}

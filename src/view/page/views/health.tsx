@@ -1,7 +1,9 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Cost, GetRoutes } from "../../api.ts";
 import { get, type Refused, useGet } from "../client.ts";
+import { isFile } from "../file.ts";
 import { bytes, compact, count, dateTime, number, usd, visible } from "../format.ts";
+import { about } from "../live.ts";
 import { Data } from "../parts/data.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Table } from "../parts/table.tsx";
@@ -9,6 +11,18 @@ import { href } from "../router.ts";
 import { Usage } from "./usage.tsx";
 
 export function HealthView() {
+  // A file of a project tells nothing of the rest of its store.
+  if (isFile && about.value!.project !== null)
+    return (
+      <section class="page">
+        <h1 tabIndex={-1}>Health</h1>
+        <Usage />
+      </section>
+    );
+  return <Health />;
+}
+
+function Health() {
   const { data, error, url, reload } = useGet("/api/health", {}, { live: true });
   if (data === undefined) return error ? <Failure error={error} onRetry={reload} /> : <Loading />;
   const { stats, queues, costsByDay, costsBySession } = data;
@@ -44,10 +58,12 @@ export function HealthView() {
           </div>
         ))}
       </dl>
-      <div class="two">
-        <Doctor />
-        <Verify />
-      </div>
+      {!isFile && (
+        <div class="two">
+          <Doctor />
+          <Verify />
+        </div>
+      )}
       <section>
         <h2>Waiting</h2>
         {queues.length === 0 ? (

@@ -3,6 +3,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Span } from "../../../core/inline-markdown.ts";
 import type { SearchHit, SearchRequest, SearchSession } from "../../api.ts";
 import { useGet } from "../client.ts";
+import { isFile } from "../file.ts";
 import { count, dateTime, sessionTitle, shortDay, visible } from "../format.ts";
 import { about } from "../live.ts";
 import { AgentAnswer } from "../parts/agent-answer.tsx";
@@ -78,7 +79,7 @@ export function SearchView() {
         onKeyDown={toFirst}
       />
       <div class="filters">
-        {session === undefined && (
+        {session === undefined && !isFile && (
           <select
             aria-label="What to find"
             value={isByTheme ? "theme" : isAsked ? "answer" : ""}
@@ -107,14 +108,16 @@ export function SearchView() {
               onChange={(value) => change({ role: value })}
             />
             <PeriodChoice />
-            <label class="check">
-              <input
-                type="checkbox"
-                checked={explain === "1"}
-                onChange={(event) => change({ explain: event.currentTarget.checked ? 1 : null })}
-              />
-              Explain the scores
-            </label>
+            {!isFile && (
+              <label class="check">
+                <input
+                  type="checkbox"
+                  checked={explain === "1"}
+                  onChange={(event) => change({ explain: event.currentTarget.checked ? 1 : null })}
+                />
+                Explain the scores
+              </label>
+            )}
           </>
         )}
         {session !== undefined && (
@@ -147,7 +150,7 @@ export function SearchView() {
           <p class="muted small" role="status">
             {data.sessions.length === 0
               ? "Nothing found"
-              : `${count(hits.length, "message")}${data.more ? ", the best of more," : ""}`}{" "}
+              : `${count(hits.length, "message")}${!data.more ? "" : isFile ? ", and there are more," : ", the best of more,"}`}{" "}
             in {Math.max(1, Math.round(data.tookMs))} ms
           </p>
           {data.note !== null && <p class="search-note">{visible(data.note)}</p>}

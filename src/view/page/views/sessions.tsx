@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { DaysAnswer, ListedSession, NewsAnswer, SessionsAnswer } from "../../api.ts";
 import { get, type Refused, useGet } from "../client.ts";
+import { isFile } from "../file.ts";
 import { compact, count, day, sessionTitle, shortDay, time, visible } from "../format.ts";
 import { about, projectName, version } from "../live.ts";
 import { Data } from "../parts/data.tsx";
@@ -66,7 +67,7 @@ export function SessionsView() {
         isFiltered ? (
           <Empty title="No session fits">
             <p>
-              <a href="/">Show all sessions</a>
+              <a href={href({})}>Show all sessions</a>
             </p>
           </Empty>
         ) : (
@@ -348,7 +349,7 @@ const LOOKED = "coppice.looked";
 /** Lists the messages that were appended since the reader marked everything as seen; at first, since the first visit. */
 function useNews(): News {
   const [looked, setLooked] = useState(() =>
-    Number(localStorage.getItem(`${LOOKED} ${about.value!.path}`) ?? Number.NaN),
+    isFile ? 0 : Number(localStorage.getItem(`${LOOKED} ${about.value!.path}`) ?? Number.NaN),
   );
   const [answer, setAnswer] = useState<NewsAnswer>();
   const seen = version.value;

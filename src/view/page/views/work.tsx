@@ -1,5 +1,6 @@
 import type { WorkAnswer, WorkCount } from "../../api.ts";
 import { useGet } from "../client.ts";
+import { isFile } from "../file.ts";
 import { count, dateTime, number, shortDay, visible } from "../format.ts";
 import { projectName } from "../live.ts";
 import { Data } from "../parts/data.tsx";
@@ -39,30 +40,44 @@ export function WorkView() {
         </div>
       </div>
       <p class="muted">What was done to a file, what made an error go, and how a command is run.</p>
+      {isFile && asked !== "" ? (
+        <div class="crumbs">
+          <a href={href({ view: "work", project })}>All work</a>
+          <strong>{visible(asked)}</strong>
+        </div>
+      ) : isFile ? (
+        <p class="muted small">
+          A row leads to what was done with it. <code>coppice view</code> also tells it of what is not listed here.
+        </p>
+      ) : null}
       <div class="filters">
-        <select
-          aria-label="What to ask about"
-          value={question}
-          onChange={(event) => change({ of: event.currentTarget.value })}
-        >
-          {Object.entries(QUESTIONS).map(([value, { name }]) => (
-            <option key={value} value={value}>
-              {name}
-            </option>
-          ))}
-        </select>
-        <input
-          type="search"
-          data-start
-          aria-label={QUESTIONS[question].name}
-          placeholder={QUESTIONS[question].placeholder}
-          autocomplete="off"
-          spellcheck={false}
-          value={q}
-          onInput={(event) => change({ q: event.currentTarget.value })}
-        />
-        <ProjectChoice />
-        {asked === "" && <PeriodChoice />}
+        {!isFile && (
+          <>
+            <select
+              aria-label="What to ask about"
+              value={question}
+              onChange={(event) => change({ of: event.currentTarget.value })}
+            >
+              {Object.entries(QUESTIONS).map(([value, { name }]) => (
+                <option key={value} value={value}>
+                  {name}
+                </option>
+              ))}
+            </select>
+            <input
+              type="search"
+              data-start
+              aria-label={QUESTIONS[question].name}
+              placeholder={QUESTIONS[question].placeholder}
+              autocomplete="off"
+              spellcheck={false}
+              value={q}
+              onInput={(event) => change({ q: event.currentTarget.value })}
+            />
+          </>
+        )}
+        {(!isFile || asked === "") && <ProjectChoice />}
+        {asked === "" && !isFile && <PeriodChoice />}
       </div>
       {error ? (
         <Failure error={error} onRetry={reload} />

@@ -1,0 +1,21 @@
+/** The rows of a long page: outlines and logs are asked for by so many. Reading a thousand takes about 6 ms. */
+export const PAGE_MAX = 20_000;
+
+/** Returns the address of a question. Values that are null, undefined or empty are left out. */
+export function urlOf(route: string, request: object = {}): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(request)) {
+    if (value !== undefined && value !== null && value !== "") query.set(name, String(value));
+  }
+  return query.size === 0 ? route : `${route}?${query}`;
+}
+
+/** Returns the name of an answer in a file. An answer there has all rows, and the subject as it was when the file was made. */
+export function fileKeyOf(url: string): string {
+  const { pathname, searchParams } = new URL(url, "http://view");
+  searchParams.delete("limit");
+  const handle = searchParams.get("handle");
+  if (handle !== null) searchParams.set("handle", handle.replace(/@\d+$/, ""));
+  searchParams.sort();
+  return searchParams.size === 0 ? pathname : `${pathname}?${searchParams}`;
+}
