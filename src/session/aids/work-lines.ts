@@ -10,6 +10,7 @@ import { isSameMatter } from "../../models/same-matter.ts";
 import { sentencesOf } from "../../models/sentences.ts";
 import { openTasksIn } from "../../models/statements.ts";
 import { needsNeighbors, type Told, ToldReader, toldIn } from "../../models/told.ts";
+import { toldTogether } from "../../models/told-together.ts";
 import type { ClusterRow, NotableMessage, Repositories } from "../../store/index.ts";
 import type { TolerantReader } from "./tolerant-reader.ts";
 
@@ -101,7 +102,7 @@ export function workIn(
  */
 export function toldBy(messages: readonly NotableMessage[]): Told[] {
   const counts = new Map<string, number>();
-  const told = [...groupedBy(messages, ({ sessionId }) => sessionId).values()].flatMap((own) => {
+  const told = [...groupedBy(messages, ({ sessionId }) => sessionId).values()].map((own) => {
     const reader = new ToldReader();
     const read = own.flatMap((message) => reader.of(message) ?? []).filter(({ by }) => by !== "summary");
     for (const { by, sentences } of read) {
@@ -109,7 +110,8 @@ export function toldBy(messages: readonly NotableMessage[]): Told[] {
     }
     return toldIn(read);
   });
-  return told.filter(({ by, text }) => by !== "user" || counts.get(text)! < REPEATED_MIN);
+  const isOwn = ({ by, text }: Told): boolean => by !== "user" || counts.get(text)! < REPEATED_MIN;
+  return told.flatMap((own) => toldTogether(own.filter(isOwn)));
 }
 
 /**
