@@ -6,7 +6,7 @@ const REQUEST = /\b(?:(?:can|could|would|will|shall|should) (?:you|we|i)|please|
 const CAUSE = /\b(?:bugs?|cause|issue|problem)\b[^.:;]{0,40}\b(?:is|was)\b/i;
 /** Words of what was done, at the beginning of a sentence or as what an agent says of itself. */
 const DONE =
-  /^(?:(?:add|chang|creat|implement|increas|mov|remov|renam|replac|revert|updat)ed|committed|done)\b|\b(?:the (?:fix|solution)|fixed|solved|now|instead|so i|i(?:['’]ve| have)? (?:now |also )?\w+ed)\b/i;
+  /^(?:(?:add|chang|creat|implement|increas|mov|remov|renam|replac|revert|updat)ed|committed|done)\b|\b(?:the (?:fix|solution)|fixed|solved|now|so i|i(?:['’]ve| have)? (?:now |also )?\w+ed)\b/i;
 
 /**
  * Returns the same sentences, where more are told only with another one: the answer to a question with the question, and the cause of a
