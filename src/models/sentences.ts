@@ -49,8 +49,10 @@ export function sentencesOf(text: string): Sentence[] {
       close();
       fenced = !fenced;
     } else if (fenced) push("code", line);
-    else if (RULE.test(line)) close();
-    else if (ROW.test(line)) push("row", line);
+    else if (RULE.test(line)) {
+      close();
+      if (isTableRule(lines, index)) found.at(-1)!.kind = "heading"; // the row above it names the columns
+    } else if (ROW.test(line)) push("row", line);
     else if (HEADING.test(line)) push("heading", line.replace(HEADING, ""));
     else if (QUOTE.test(line)) push("quote", line.replace(QUOTE, ""));
     else if (isLabel(line, lines[index + 1])) push("heading", line.replace(BULLET, ""));
@@ -65,6 +67,12 @@ export function sentencesOf(text: string): Sentence[] {
   }
   close();
   return found;
+}
+
+/** Returns true for the line below the first row of a table. */
+function isTableRule(lines: readonly string[], index: number): boolean {
+  const isRow = (at: number): boolean => ROW.test(lines[at] ?? "");
+  return isRow(index) && isRow(index - 1) && !isRow(index - 2) && !RULE.test(lines[index - 1]!);
 }
 
 /** Returns true for a short line without an end mark above a list, or above a list within its own. */

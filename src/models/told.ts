@@ -28,6 +28,8 @@ export interface Sentence {
   worth: number;
   /** True for a line of code, which only users' messages give. */
   isCode: boolean;
+  /** True for words that announce a list, with its first item. */
+  beginsList?: true;
 }
 
 /** What a message tells. */
@@ -54,6 +56,7 @@ export interface Told {
   isClosing: boolean;
   /** True for such words if they tell what came out, because the turn was not cut off. */
   isOutcome: boolean;
+  beginsList?: Sentence["beginsList"];
   /** What names its matter, if it does not: a sentence of the message, or else what the user had asked. It is told only with it. */
   subject?: Pick<Told, "messageId" | "text">;
 }
@@ -218,6 +221,7 @@ function sentencesIn(prose: string, by: "user" | "agent"): Sentence[] {
     // An item tells what the line above it announces.
     if (isBelow && last.text.length + text.length < CHARS_MAX && !ANNOUNCES.test(text)) {
       last.text += ` ${text}`;
+      last.beginsList = true;
       last.worth = Math.max(last.worth - WORTH.announcing, worth);
       continue;
     }
@@ -325,7 +329,7 @@ export function toldIn(messages: readonly ToldMessage[]): Told[] {
     const extra = by === "user" ? (turns <= FIRST_TURNS.count ? FIRST_TURNS.worth : 0) : 0;
     const newer = by === "summary" ? 0 : RECENCY[by === "user" ? "user" : "agent"] * age;
     return sentences.flatMap((sentence, index): Told[] => {
-      const { text, worth } = sentence;
+      const { text, worth, beginsList } = sentence;
       const own = Math.max(least, first - fall * index);
       const needs = isNameless(sentence);
       if (needs && subject === undefined) return [];
@@ -337,6 +341,7 @@ export function toldIn(messages: readonly ToldMessage[]): Told[] {
         worth: (own + worth + extra + newer) * (by === "user" && needsNeighbors(text) ? NEEDY_FACTOR : 1),
         isClosing,
         isOutcome: isClosing && !goesOn,
+        ...(beginsList && { beginsList }),
       };
       return [needs ? { ...told, subject: subject! } : told];
     });

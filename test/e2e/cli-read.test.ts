@@ -176,7 +176,7 @@ describe("subjects", () => {
     const flags = ["--since", "2026-02-01", "--project", "harbour"];
     const { stdout } = await folder.run(["recap", ...flags]);
     expect(stdout.split("\n").slice(0, 4)).toEqual([
-      "since 2026-02-01 00:00 · 2 sessions · 4 messages",
+      "since 2026-02-01 00:00 · 2 sessions · 4 messages · newest first",
       "",
       "harbour",
       expect.stringMatching(

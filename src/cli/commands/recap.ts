@@ -127,7 +127,7 @@ function* recapLines(
       terminal.hint(`Next: coppice recap --since ${formatTime(newest.updatedAtMs).split(" ")[0]}`);
     return;
   }
-  yield factsLine([timeShown, ...countsOf(recap)]);
+  yield factsLine([timeShown, ...countsOf(recap), topics.length > 1 ? "newest first" : null]);
   yield* rememberedLines(remembered, terminal);
   const idOf = idsShown(store, terminal);
   const projectOf = projectNamer(store);

@@ -48,11 +48,8 @@ export function storyOf(
   const told = toldBy(before);
   const asked = told.filter(({ by }) => by === "user");
   const stillAsked = new Set(notTakenBack(asked, all));
-  const chosen = chooseTold(
-    told.filter((one) => one.by !== "user" || stillAsked.has(one)),
-    room.columns,
-    { of: ({ text }) => room.of(text) + 1, first: () => SOURCE_COLUMNS },
-  );
+  const still = told.filter((one) => one.by !== "user" || stillAsked.has(one));
+  const chosen = chooseTold(still, room.columns, { of: ({ text }) => room.of(text) + 1, first: () => SOURCE_COLUMNS });
   const { decided, files } = workIn(all, project);
   const isSaid = ({ parts }: Message): boolean =>
     parts.some((part) => part.type === "text" && part.injected !== true && /\S/.test(part.text));
@@ -62,7 +59,7 @@ export function storyOf(
     turn.findLast((one) => one.role === "assistant" && isSaid(one)),
   ];
   return {
-    told: judgedLines(linesOf(chosen, before), verdictsOn),
+    told: judgedLines(linesOf(chosen, still, before), verdictsOn),
     decided: judgedLines(decided.slice(0, LINES_MAX), verdictsOn),
     open: judgedLines(openEnds({ messages: reader }, id, said).slice(0, LINES_MAX), verdictsOn),
     files: files.slice(0, LINES_MAX),

@@ -1,4 +1,4 @@
-import { jointAfter, needsNeighbors, rankTold, type Told } from "../../models/told.ts";
+import { jointAfter, namesNothing, needsNeighbors, rankTold, type Told } from "../../models/told.ts";
 import type { NotableMessage } from "../../store/index.ts";
 import { sourcesIn, toldBy, type WorkLine } from "./work-lines.ts";
 
@@ -49,7 +49,7 @@ export function toldLines(messages: readonly NotableMessage[], tokensMax: number
     if (one.by === "user" || sessionOf.get(one.messageId) !== (before && sessionOf.get(before.messageId)))
       asked = one.seq;
     const turnLength = one.seq - asked;
-    return { ...one, order, turnLength, worth: worthToReturn(one, index, turnLength, lastIds.has(one.messageId)) };
+    return { ...one, turnLength, worth: worthToReturn(one, index, turnLength, lastIds.has(one.messageId)) };
   });
   const best = new Map<string, (typeof candidates)[number]>();
   for (const one of candidates) {
@@ -63,26 +63,41 @@ export function toldLines(messages: readonly NotableMessage[], tokensMax: number
     { of: ({ text }) => Buffer.byteLength(text) / BYTES_PER_TOKEN, first: () => SOURCE_TOKENS },
     tokensMax,
   );
-  return linesOf(
-    chosen.sort((left, right) => left.order - right.order),
-    messages,
-  );
+  return linesOf(chosen, candidates, messages);
 }
 
-/** Returns a line for each message of some sentences, which are in order. */
-export function linesOf(told: readonly Told[], messages: readonly NotableMessage[]): WorkLine[] {
-  const lineOf = sourcesIn(messages);
+/**
+ * Returns a line for each message of some sentences. `…` stands where sentences between two are left out, or the rest of a list.
+ *
+ * @param told  All sentences of the messages, in order.
+ */
+export function linesOf(
+  chosen: readonly Told[],
+  told: readonly Told[],
+  messages: readonly NotableMessage[],
+): WorkLine[] {
+  const isChosen = new Set(chosen);
   const lines = new Map<number, string>();
-  for (const { messageId, text } of told) {
-    const before = lines.get(messageId);
-    lines.set(messageId, before === undefined ? text : `${before}${jointAfter(before)}${text}`);
+  for (const [index, one] of told.entries()) {
+    const line = lines.get(one.messageId);
+    const before = told[index - 1];
+    const isNext = before !== undefined && isChosen.has(before);
+    if (isChosen.has(one)) {
+      const begun = line === undefined || isNext ? line : withGap(line);
+      lines.set(one.messageId, begun === undefined ? one.text : `${begun}${jointAfter(begun)}${one.text}`);
+    } else if (line !== undefined && isNext && before.beginsList) lines.set(one.messageId, withGap(line));
   }
+  const lineOf = sourcesIn(messages);
   return Array.from(lines, ([messageId, text]) => lineOf({ text, messageId }));
+}
+
+function withGap(line: string): string {
+  return line.endsWith("…") ? line : `${line} …`;
 }
 
 /** @param turnLength  The messages since the user spoke. More work mostly means that more came out. */
 function worthToReturn(
-  { by, isOutcome, worth, text, subject }: Told,
+  { by, isOutcome, worth, text }: Told,
   index: number,
   turnLength: number,
   isLast: boolean,
@@ -91,7 +106,7 @@ function worthToReturn(
   if (!isOutcome) return PASSING_FACTOR * worth;
   const size = 1 + Math.log2(1 + turnLength) / 4;
   const short = index > 0 && Buffer.byteLength(text) < SHORT_BYTES ? SHORT_FACTOR : 1;
-  const nameless = subject === undefined ? 1 : NAMELESS_FACTOR;
+  const nameless = by === "agent" && namesNothing(text) ? NAMELESS_FACTOR : 1;
   const outcome = OUTCOME.test(text) ? OUTCOME_WORTH : 0;
   return (worth + outcome + (FIRST_WORTH[index] ?? 0)) * size * short * nameless * (isLast ? LAST_FACTOR : 1);
 }

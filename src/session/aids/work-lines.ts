@@ -9,7 +9,8 @@ import { NoteReader, namedFilesOf } from "../../models/notes.ts";
 import { isSameMatter } from "../../models/same-matter.ts";
 import { sentencesOf } from "../../models/sentences.ts";
 import { openTasksIn } from "../../models/statements.ts";
-import { needsNeighbors, type Told, ToldReader, toldIn } from "../../models/told.ts";
+import { namesNothing, needsNeighbors, type Told, ToldReader, toldIn } from "../../models/told.ts";
+import { toldTogether } from "../../models/told-together.ts";
 import type { ClusterRow, NotableMessage, Repositories } from "../../store/index.ts";
 import type { TolerantReader } from "./tolerant-reader.ts";
 
@@ -62,6 +63,12 @@ const SHARED_WORDS_MIN = 2;
 
 const REPEATED_MIN = 3;
 
+/** "All 31 tests pass", and not "2 pass and 3 fail". */
+const PASSED =
+  /^(?!.*(?:\b(?:no[nt]|fail\w*)\b|n['’]t\b)).*\b(?:pass(?:es|ed|ing)?|succe\w+|green|clean(?:ly)?|completed?)\b/i;
+/** Offers of a program that was asked for nothing yet. */
+const OFFER = /\bhow (?:can|may) i (?:help|assist)\b/i;
+
 /** A question may be followed by a polite sentence. */
 const LAST_SENTENCES = 2;
 
@@ -101,7 +108,7 @@ export function workIn(
  */
 export function toldBy(messages: readonly NotableMessage[]): Told[] {
   const counts = new Map<string, number>();
-  const told = [...groupedBy(messages, ({ sessionId }) => sessionId).values()].flatMap((own) => {
+  const told = [...groupedBy(messages, ({ sessionId }) => sessionId).values()].map((own) => {
     const reader = new ToldReader();
     const read = own.flatMap((message) => reader.of(message) ?? []).filter(({ by }) => by !== "summary");
     for (const { by, sentences } of read) {
@@ -109,7 +116,8 @@ export function toldBy(messages: readonly NotableMessage[]): Told[] {
     }
     return toldIn(read);
   });
-  return told.filter(({ by, text }) => by !== "user" || counts.get(text)! < REPEATED_MIN);
+  const isOwn = ({ by, text }: Told): boolean => by !== "user" || counts.get(text)! < REPEATED_MIN;
+  return told.flatMap((own) => toldTogether(own.filter(isOwn)));
 }
 
 /**
@@ -130,11 +138,27 @@ export function openEnds({ messages }: NotableReader, sessionId: string, said: r
   if (asked === undefined) return ends;
   const sinceAsked = ends.filter(({ kind, seq }) => kind !== "error" || seq > asked.seq);
   const isQuestion = ends.some(({ kind, messageId }) => kind === "question" && messageId === asked.id);
+  const turn = said.filter((one) => one.sessionId === sessionId && one.seq >= asked.seq);
+  if (sinceAsked.length === 0 && saysDone(turn, ending)) return [];
   // "Thanks" asks for nothing, and "yes" is understood by what was asked before.
   const sentences = toldBy([asked]).filter(({ by, text }) => by === "user" && !needsNeighbors(text));
   if (isQuestion || sentences.length === 0) return sinceAsked;
   const ask = sentences.reduce((best, one) => (one.worth > best.worth ? one : best));
   return [...sinceAsked, { kind: "task", ...sourcesIn([asked])(ask) }];
+}
+
+/**
+ * Returns true if the newest that an agent told in a turn is that all passes, and it only ran commands since.
+ *
+ * @param turn  Its messages with words.
+ * @param ending  The newest messages.
+ */
+function saysDone(turn: readonly NotableMessage[], ending: readonly NotableMessage[]): boolean {
+  const newest = toldBy(turn).findLast(({ by }) => by === "agent");
+  if (newest === undefined || !namesNothing(newest.text) || !PASSED.test(newest.text)) return false;
+  const reader = new NoteReader();
+  const since = ending.filter(({ seq }) => seq >= newest.seq).flatMap((message) => reader.doneIn(message).did);
+  return !since.some((action) => TOOLS.has(action.split(" ")[0]!));
 }
 
 /** Returns the open ends of a list of messages that ends with these, newest first. */
@@ -202,7 +226,8 @@ function isMendedBy(failed: string, succeeded: string): boolean {
 function questionIn({ role, text }: NotableMessage): string | undefined {
   if (role === "tool") return undefined;
   const last = sentencesOf(text).slice(-LAST_SENTENCES);
-  return last.find(({ kind, text: sentence }) => kind === "prose" && /[?？]["'”’)\]*_]*$/.test(sentence))?.text;
+  const question = last.find(({ kind, text }) => kind === "prose" && /[?？]["'”’)\]*_]*$/.test(text))?.text;
+  return question === undefined || OFFER.test(question) ? undefined : question;
 }
 
 /** Returns a function that adds to a text where its message is. */

@@ -57,6 +57,7 @@ test("a screen has room for every project, and says how to see the rest", async 
   }
   const wide = (await recapOn(140)).join("\n");
   for (const name of INSTRUMENTS) expect(wide).toContain(name);
+  expect(wide.split("\n")[0]).toMatch(/ · newest first$/);
   const all = await recapOn(140, "--limit", "18");
   expect(all.length).toBeGreaterThan(60);
   const [, piped] = await runOnPipes(["--db", db, "recap"]);

@@ -33,6 +33,17 @@ describe("sentencesOf", () => {
     expect(proseOf(`${one}。${one}。`)).toEqual([`${one}。`, `${one}。`]);
   });
 
+  test("takes the row that names the columns of a table for a heading, but no other row", () => {
+    const table = "Found:\n| Boat | Fault |\n|---|---|\n| Heron | leaks |\n|---|---|\n| Swan | lists |\n";
+    expect(sentencesOf(`${table}\n| | |\n|---|---|\n| Tern | sinks |`).map(({ kind }) => kind)).toEqual([
+      "prose",
+      "heading",
+      "row",
+      "row",
+      "row",
+    ]);
+  });
+
   test("takes a short line above a list for its heading, but no sentence", () => {
     const list = "- Changed files\n  - src/lock.ts\n- All tests pass\n  - unit\n\nTradeoffs\n- slow\n- Done\n- Too\n";
     expect(sentencesOf(list).map(({ kind, text }) => `${kind}: ${text}`)).toEqual([
@@ -66,11 +77,12 @@ describe("sentencesOf", () => {
   });
 
   test("tells headings, quotes, table rows and code from prose", () => {
-    const text = "## Result\n> he said so\n| a | b |\n|---|---|\n```ts\nconst a = 1;\n```\nIt works.";
+    const text = "## Result\n> he said so\n| a | b |\n|---|---|\n| 1 | 2 |\n```ts\nconst a = 1;\n```\nIt works.";
     expect(sentencesOf(text)).toEqual([
       { kind: "heading", text: "Result" },
       { kind: "quote", text: "he said so" },
-      { kind: "row", text: "| a | b |" },
+      { kind: "heading", text: "| a | b |" },
+      { kind: "row", text: "| 1 | 2 |" },
       { kind: "code", text: "const a = 1;" },
       { kind: "prose", text: "It works." },
     ]);

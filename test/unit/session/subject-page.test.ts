@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { MessageInput, Store } from "../../../src/index.ts";
-import { acts, runs } from "../../support/acts.ts";
+import { acts, edits, fails, runs } from "../../support/acts.ts";
 import { assistant, user } from "../../support/said.ts";
 import { openedStore, temporaryPath } from "../../support/temporary-store.ts";
 
@@ -119,6 +119,24 @@ describe("subject", () => {
       ["question", "Shall I also remove the lock of the reader?", 11],
       ["task", "Test the session lock", 9],
     ]);
+  });
+
+  test("what the user asked is not open if the agent said that all passes, and only ran commands since", () => {
+    const passing = [user("Mend the tests of the lock."), ...edits("lock.ts"), ...runs("npm test", "ok")];
+    const openAfter = (id: string, ...messages: MessageInput[]) => {
+      say(id, [...passing, ...messages], id);
+      return store.recap().topics.flatMap((topic) => (topic.sessionIds[0] === id ? topic.open : [])).length;
+    };
+    const said = "The tests are now passing. Let me run the linter.";
+    expect(openAfter("checked", ...runs("npm run lint", "ok", { said }))).toBe(0);
+    expect(openAfter("went on", ...runs("npm run lint", "ok", { said }), ...edits("key.ts"))).toBe(1);
+    expect(openAfter("failed", ...fails("npm run lint", "Error: it failed", { said }))).toBe(2);
+    expect(openAfter("in part", ...runs("npm test", "ok", { said: "2 tests pass, 3 tests fail." }))).toBe(1);
+  });
+
+  test("an offer to help is no open question", () => {
+    say("offered", [user(LOCK), assistant(`${LOCK}. How can I help you today?`)]);
+    expect(store.recap().topics.flatMap(({ open }) => open)).toEqual([]);
   });
 
   test("of a turn that was cut off, lists its errors without a later success, and what the user asked", () => {
