@@ -31,7 +31,9 @@ export class FullTextSums {
   /** Adds a message. @param words  Those by which it is indexed, in order. */
   add(id: number, words: readonly string[]): void {
     const message = id % PRIME;
-    for (const [offset, word] of words.entries()) {
+    // With `entries` this loop, which runs for each word of the store, would take a third longer.
+    for (let offset = 0; offset < words.length; offset++) {
+      const word = words[offset]!;
       let sums = this.#sumsOfWord.get(word);
       if (sums === undefined) {
         sums = [0, 0, 0];
