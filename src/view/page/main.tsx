@@ -20,6 +20,7 @@ async function enter(): Promise<void> {
 
 async function start(): Promise<void> {
   const root = document.querySelector("#app")!;
+  document.documentElement.classList.toggle("is-file", isFile);
   const { view, url } = params.value;
   if (view === "whole" && url?.startsWith("/api/")) return render(<Whole url={url} />, root);
   try {

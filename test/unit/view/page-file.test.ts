@@ -128,3 +128,12 @@ test("an existing file stays unless it is to be replaced, and a store is never r
   const unbuilt = writePageFile(store, `${path}.other`, { redactor, assets: new Map([["/", assets.get("/")!]]) });
   await expect(unbuilt).rejects.toMatchObject({ code: "FILE_NOT_USABLE", hint: "Run `npm run build`." });
 });
+
+test("a long session has all of its messages", async () => {
+  const store = temporaryStore();
+  const said = Array.from({ length: 1_100 }, (_, index) => user(`Line ${index}`));
+  store.session("long", { hotSize: 2_000, hotTokensMax: 1_000_000 }).append(said);
+  const { answer, report } = await exported(store);
+  expect(report.messageCount).toBe(1_100);
+  expect(answer("/api/messages?session=long").messages.at(-1).seq).toBe(1_099);
+});

@@ -1,12 +1,10 @@
 import { useState } from "preact/hooks";
 import { urlOf } from "../../questions.ts";
 import { bytesOf } from "../asking.ts";
-import { isFile } from "../file.ts";
 import { WholeLink } from "./answers.tsx";
 
-/** The JSON and the SQL of a view, to open and to copy. A file has neither. */
+/** The JSON and the SQL of a view, to open and to copy. */
 export function Data({ url, sql }: { url: string; sql?: string | undefined }) {
-  if (isFile) return null;
   return (
     <details class="menu">
       <summary>Data</summary>

@@ -1,7 +1,6 @@
 import type { ComponentChildren } from "preact";
 import type { SessionAnswer } from "../../api.ts";
 import { type Loaded, useGet } from "../client.ts";
-import { isFile } from "../file.ts";
 import { count, dateTime, sessionTitle, tokens, visible } from "../format.ts";
 import { projectName } from "../live.ts";
 import { href, params } from "../router.ts";
@@ -49,18 +48,16 @@ export function SessionFrame({
           </h1>
           <div class="tools">
             <Actions answer={answer} onDone={loaded.reload} />
-            {!isFile && (
-              <details class="menu">
-                <summary>Continue</summary>
-                <div class="menu-body">
-                  <p class="small muted">This command goes on with the session:</p>
-                  <pre class="sql" tabIndex={0}>
-                    {answer.resume}
-                  </pre>
-                  <Copy label="Copy the command" text={() => answer.resume} />
-                </div>
-              </details>
-            )}
+            <details class="menu">
+              <summary>Continue</summary>
+              <div class="menu-body">
+                <p class="small muted">This command goes on with the session:</p>
+                <pre class="sql" tabIndex={0}>
+                  {answer.resume}
+                </pre>
+                <Copy label="Copy the command" text={() => answer.resume} />
+              </div>
+            </details>
             <Data url={data?.url ?? loaded.url} sql={data?.url === undefined ? answer.sql : data.sql} />
           </div>
         </div>

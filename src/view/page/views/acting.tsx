@@ -2,14 +2,13 @@ import { useState } from "preact/hooks";
 import type { ForgetAnswer, SessionAnswer, ViewMessage } from "../../api.ts";
 import { urlOf } from "../../questions.ts";
 import { post, type Refused } from "../client.ts";
-import { isFile } from "../file.ts";
 import { count, sessionTitle, tokens } from "../format.ts";
 import { about } from "../live.ts";
 import { Save } from "../parts/answers.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { go, href } from "../router.ts";
 
-/** The actions on a session. Without `--write`, only those that change nothing; in a file, none. */
+/** The actions on a session. Without `--write`, only those that change nothing. */
 export function Actions({ answer, onDone }: { answer: SessionAnswer; onDone: () => void }) {
   const [asked, setAsked] = useState<"rename" | "forget" | "export">();
   const { id } = answer.session;
@@ -18,7 +17,6 @@ export function Actions({ answer, onDone }: { answer: SessionAnswer; onDone: () 
     (event.currentTarget as Element).closest("details")?.removeAttribute("open");
     setAsked(what);
   };
-  if (isFile) return null;
   return (
     <>
       <details class="menu">

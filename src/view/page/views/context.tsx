@@ -71,19 +71,8 @@ function Context({ answer, first }: { answer: SessionAnswer; first: Loaded<Conte
   const isGoingBack = [first, second].some(({ isLoading, url }) => isLoading && url.includes("&at="));
   return (
     <>
-      {isFile ? (
-        <p class="controls muted small">
-          <span>
-            This is the context of now, with its usual budget. <code>coppice view</code> also shows others.
-          </span>
-        </p>
-      ) : (
-        <Controls
-          answer={first.data}
-          other={compare === "1" ? (other ?? null) : undefined}
-          seqLast={answer.seqEnd - 1}
-        />
-      )}
+      {isFile && <p class="controls muted small">The context of now, with the budget of the session.</p>}
+      <Controls answer={first.data} other={compare === "1" ? (other ?? null) : undefined} seqLast={answer.seqEnd - 1} />
       {first.error && <Failure error={first.error} onRetry={first.reload} />}
       {compare === "1" && second.error && <Failure error={second.error} onRetry={second.reload} />}
       {isGoingBack && <GoingBack />}
@@ -134,7 +123,7 @@ function Controls({
 }) {
   const { query, compare } = params.value;
   return (
-    <div class="controls" role="group" aria-label="The context">
+    <div class="controls needs-server" role="group" aria-label="The context">
       <div class="control-set">
         <Budget name="tokens" label={other === undefined ? "Budget" : "First budget"} value={answer?.tokensMax} />
         <Strategy

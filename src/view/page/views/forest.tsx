@@ -2,7 +2,6 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks"
 import type { ForestAnswer, SessionAnswer } from "../../api.ts";
 import { urlOf } from "../../questions.ts";
 import { type Refused, useGet } from "../client.ts";
-import { isFile } from "../file.ts";
 import { compact, count, number, tokens } from "../format.ts";
 import { Canvas } from "../parts/canvas.tsx";
 import { ageColor, colorOf, hue, isDark } from "../parts/colors.ts";
@@ -610,11 +609,9 @@ function Around({
           <p class="muted">{isPlaying ? "The log plays." : why.error ? why.error.message : "Loading"}</p>
         )}
       </div>
-      {!isFile && (
-        <p class="small">
-          <a href={href({ view: "context", session, moment: `@${position}` })}>What the model saw then</a>
-        </p>
-      )}
+      <p class="small needs-server">
+        <a href={href({ view: "context", session, moment: `@${position}` })}>What the model saw then</a>
+      </p>
       <ol class="plain-list log">
         {rows.map((row) => (
           <li key={row}>
@@ -701,7 +698,7 @@ function Behind({
             {subject !== null && <a href={href({ view: "subjects", subject })}>Its subject in other sessions</a>}
             <a href={href({ view: "session", session: forest.session, seq: band.seqFirst })}>Open in the session</a>
           </p>
-          {!isPlaying && !isFile && <NearThis root={chosen.root} />}
+          {!isPlaying && <NearThis root={chosen.root} />}
           {!isPlaying && <Sources of={{ root: handle }} />}
         </>
       )}

@@ -12,14 +12,13 @@ import { Usage } from "./usage.tsx";
 
 export function HealthView() {
   // A file of a project tells nothing of the rest of its store.
-  if (isFile && about.value!.project !== null)
-    return (
-      <section class="page">
-        <h1 tabIndex={-1}>Health</h1>
-        <Usage />
-      </section>
-    );
-  return <Health />;
+  if (!isFile || about.value!.project === null) return <Health />;
+  return (
+    <section class="page">
+      <h1 tabIndex={-1}>Health</h1>
+      <Usage />
+    </section>
+  );
 }
 
 function Health() {
@@ -58,12 +57,10 @@ function Health() {
           </div>
         ))}
       </dl>
-      {!isFile && (
-        <div class="two">
-          <Doctor />
-          <Verify />
-        </div>
-      )}
+      <div class="two needs-server">
+        <Doctor />
+        <Verify />
+      </div>
       <section>
         <h2>Waiting</h2>
         {queues.length === 0 ? (

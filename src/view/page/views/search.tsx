@@ -79,8 +79,9 @@ export function SearchView() {
         onKeyDown={toFirst}
       />
       <div class="filters">
-        {session === undefined && !isFile && (
+        {session === undefined && (
           <select
+            class="needs-server"
             aria-label="What to find"
             value={isByTheme ? "theme" : isAsked ? "answer" : ""}
             onChange={(event) => change({ by: event.currentTarget.value })}
@@ -108,16 +109,14 @@ export function SearchView() {
               onChange={(value) => change({ role: value })}
             />
             <PeriodChoice />
-            {!isFile && (
-              <label class="check">
-                <input
-                  type="checkbox"
-                  checked={explain === "1"}
-                  onChange={(event) => change({ explain: event.currentTarget.checked ? 1 : null })}
-                />
-                Explain the scores
-              </label>
-            )}
+            <label class="check needs-server">
+              <input
+                type="checkbox"
+                checked={explain === "1"}
+                onChange={(event) => change({ explain: event.currentTarget.checked ? 1 : null })}
+              />
+              Explain the scores
+            </label>
           </>
         )}
         {session !== undefined && (

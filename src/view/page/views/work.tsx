@@ -40,43 +40,37 @@ export function WorkView() {
         </div>
       </div>
       <p class="muted">What was done to a file, what made an error go, and how a command is run.</p>
-      {isFile && asked !== "" ? (
-        <div class="crumbs">
-          <a href={href({ view: "work", project })}>All work</a>
-          <strong>{visible(asked)}</strong>
-        </div>
-      ) : isFile ? (
+      {isFile && (
         <p class="muted small">
-          A row leads to what was done with it. <code>coppice view</code> also tells it of what is not listed here.
+          {asked === "" ? "Each row leads to what was done with it." : visible(asked)}{" "}
+          {asked !== "" && <a href={href({ view: "work", project })}>All work</a>}
         </p>
-      ) : null}
-      <div class="filters">
-        {!isFile && (
-          <>
-            <select
-              aria-label="What to ask about"
-              value={question}
-              onChange={(event) => change({ of: event.currentTarget.value })}
-            >
-              {Object.entries(QUESTIONS).map(([value, { name }]) => (
-                <option key={value} value={value}>
-                  {name}
-                </option>
-              ))}
-            </select>
-            <input
-              type="search"
-              data-start
-              aria-label={QUESTIONS[question].name}
-              placeholder={QUESTIONS[question].placeholder}
-              autocomplete="off"
-              spellcheck={false}
-              value={q}
-              onInput={(event) => change({ q: event.currentTarget.value })}
-            />
-          </>
-        )}
-        {(!isFile || asked === "") && <ProjectChoice />}
+      )}
+      <div class={asked === "" ? "filters" : "filters needs-server"}>
+        <select
+          class="needs-server"
+          aria-label="What to ask about"
+          value={question}
+          onChange={(event) => change({ of: event.currentTarget.value })}
+        >
+          {Object.entries(QUESTIONS).map(([value, { name }]) => (
+            <option key={value} value={value}>
+              {name}
+            </option>
+          ))}
+        </select>
+        <input
+          type="search"
+          class="needs-server"
+          data-start
+          aria-label={QUESTIONS[question].name}
+          placeholder={QUESTIONS[question].placeholder}
+          autocomplete="off"
+          spellcheck={false}
+          value={q}
+          onInput={(event) => change({ q: event.currentTarget.value })}
+        />
+        <ProjectChoice />
         {asked === "" && !isFile && <PeriodChoice />}
       </div>
       {error ? (
