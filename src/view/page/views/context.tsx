@@ -71,7 +71,11 @@ function Context({ answer, first }: { answer: SessionAnswer; first: Loaded<Conte
   const isGoingBack = [first, second].some(({ isLoading, url }) => isLoading && url.includes("&at="));
   return (
     <>
-      {isFile && <p class="controls muted small">The context of now, with the budget of the session.</p>}
+      {isFile && (
+        <p class="controls muted small">
+          The context of now, with the budget of the session. Others need the running page.
+        </p>
+      )}
       <Controls answer={first.data} other={compare === "1" ? (other ?? null) : undefined} seqLast={answer.seqEnd - 1} />
       {first.error && <Failure error={first.error} onRetry={first.reload} />}
       {compare === "1" && second.error && <Failure error={second.error} onRetry={second.reload} />}

@@ -42,7 +42,9 @@ export function WorkView() {
       <p class="muted">What was done to a file, what made an error go, and how a command is run.</p>
       {isFile && (
         <p class="muted small">
-          {asked === "" ? "Each row leads to what was done with it." : visible(asked)}{" "}
+          {asked === ""
+            ? "Each row leads to what was done with it. Other questions need the running page."
+            : visible(asked)}{" "}
           {asked !== "" && <a href={href({ view: "work", project })}>All work</a>}
         </p>
       )}
