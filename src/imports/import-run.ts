@@ -9,6 +9,7 @@ import type { TranscriptPoint } from "../core/transcript-point.ts";
 import type { ImportedSession, Importer } from "../importers/importer.ts";
 import { cleanName, titleOf } from "../importers/names.ts";
 import { IMPORTERS } from "../importers/registry.ts";
+import { everyMessage } from "../session/aids/every-message.ts";
 import type { KnownPart } from "../session/moving/intake.ts";
 import type { OpenedSession } from "../session/opened-session.ts";
 import { internalsOf, type OpenedStore } from "../session/opened-store.ts";
@@ -440,7 +441,7 @@ export class ImportRun {
       const session = open.isForgotten ? undefined : this.#openOwn(origin, report);
       if (session === undefined) return false;
       if (!isKnown) {
-        session.append(open.session.messages({ seqTo: after.seq }).map(inputOf));
+        session.append(Array.from(everyMessage(open.session, { seqTo: after.seq }), inputOf));
         const reason = `session ${JSON.stringify(open.session.id)} went on in another file: from here on, this file is the session ${JSON.stringify(session.id)}`;
         report.warnings.push({ line: first.line, reason });
       }

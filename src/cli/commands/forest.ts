@@ -1,3 +1,4 @@
+import { everyMessage } from "../../session/aids/every-message.ts";
 import { projectNamer } from "../../session/aids/project-meant.ts";
 import type { ClusterInfo, ThemeInfo } from "../../session/roots.ts";
 import type { Session } from "../../session/session.ts";
@@ -83,7 +84,7 @@ function forestView(session: Session): ForestView {
   const coldCount = themes.reduce((count, { messageCount }) => count + messageCount, 0);
   // Messages enter the forest in order, so hot messages come after all others.
   const seqFrom = themes.reduce((seq, { seqLast }) => Math.max(seq, seqLast + 1), 0);
-  const newest = session.messages({ seqFrom }).filter(({ pinned }) => !pinned);
+  const newest = [...everyMessage(session, { seqFrom })].filter(({ pinned }) => !pinned);
   const hot = {
     messageCount: newest.length,
     tokenCount: newest.reduce((sum, { tokenCount }) => sum + tokenCount, 0),

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from "commander";
 import { messageIdOf } from "../../core/handle.ts";
-import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
+import { everyMessage } from "../../session/aids/every-message.ts";
 import type { Session } from "../../session/session.ts";
 import type { Store } from "../../session/store.ts";
 import { askToAgree } from "../agreement.ts";
@@ -52,7 +52,11 @@ export const rewindCommand: Command<RewindFlags> = {
     const session = findSession(store, args[0]!);
     if (to === undefined) return undone(session, call);
     const toSeq = to === "start" ? -1 : seqOf(store, session, to);
-    const preview = { branchId: null, supersededCount: countFrom(session, toSeq + 1), isDryRun: true };
+    const preview = {
+      branchId: null,
+      supersededCount: [...everyMessage(session, { seqFrom: toSeq + 1 })].length,
+      isDryRun: true,
+    };
     const lines = () => previewLines(session, toSeq, preview.supersededCount);
     if (dryRun) return { value: preview, lines: [...lines(), "Nothing was changed."] };
     if (!yes && preview.supersededCount > 0) {
@@ -93,7 +97,7 @@ async function undone(
   const branch = session.branches().findLast(({ isUndoable }) => isUndoable);
   const preview = {
     restoredCount: branch?.messageCount ?? 0,
-    supersededCount: branch === undefined ? 0 : countFrom(session, branch.afterSeq + 1),
+    supersededCount: branch === undefined ? 0 : [...everyMessage(session, { seqFrom: branch.afterSeq + 1 })].length,
     isDryRun: true,
   };
   if (branch === undefined) {
@@ -124,12 +128,6 @@ async function undone(
     value: { restoredCount, supersededCount, isDryRun: false },
     lines: [`${formatCount(restoredCount, "message")} came back to ${id}.${left}`],
   };
-}
-
-/** Counts the messages of a session from a seq on. */
-function countFrom(session: Session, seqFrom: number): number {
-  const page = session.messages({ seqFrom });
-  return page.length < PAGE_LIMIT_MAX ? page.length : page.length + countFrom(session, page.at(-1)!.seq + 1);
 }
 
 function* previewLines(session: Session, toSeq: number, count: number): Generator<string> {

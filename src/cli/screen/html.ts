@@ -3,6 +3,7 @@ import type { Message, Part } from "../../core/message.ts";
 import { describeFile } from "../../core/text.ts";
 import { Redactor } from "../../imports/redaction/redact.ts";
 import { beganAtMs } from "../../session/aids/began-at.ts";
+import { everyMessage } from "../../session/aids/every-message.ts";
 import { titleOfSession } from "../../session/aids/session-title.ts";
 import type { Session } from "../../session/session.ts";
 import { formatCount, formatTime } from "./text.ts";
@@ -37,9 +38,8 @@ i.verbatim { border-color: #3a8f5c; } i.shortened { border-color: #c98f2b; }`;
 export function* htmlLines(session: Session): Generator<string> {
   const redactor = new Redactor({ keepSecrets: false });
   const info = session.info();
-  const messages = session.messages();
   // The name that the store makes may be cut within a secret, and half of a secret is not recognized.
-  const request = messages.find(({ role, text }) => role === "user" && text !== "")?.text ?? null;
+  const request = firstWords(session);
   const name = escaped(titleOfSession(redactor.redacted(info.title), redactor.redacted(request)) ?? info.id);
   const howOf = waysOf(session);
   const facts = [
@@ -55,12 +55,17 @@ export function* htmlLines(session: Session): Generator<string> {
   yield `<p class="facts">${escaped(facts.filter(Boolean).join(" · "))}</p>`;
   const keys = Object.entries(MEANINGS).map(([how, meaning]) => `<i class="key ${how}">${meaning}</i>`);
   yield `<p class="facts">${keys.join("")}</p>`;
-  for (const message of messages) {
+  for (const message of everyMessage(session)) {
     const how = howOf.get(message.id) ?? "cut";
     const { parts, name } = redactor.redacted({ parts: message.parts, name: message.name ?? message.role });
     yield* messageHtml({ ...message, parts, name }, how);
   }
   yield "<footer>Written by Coppice. Secrets of known kinds were replaced.</footer></body></html>";
+}
+
+function firstWords(session: Session): string | null {
+  for (const { role, text } of everyMessage(session)) if (role === "user" && text !== "") return text;
+  return null;
 }
 
 /** If the pinned messages do not fit into a context, there is none, and no message is marked as in it. */

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { htmlLines } from "../../../src/cli/screen/html.ts";
+import { PAGE_LIMIT_MAX } from "../../../src/core/limits.ts";
 import { temporaryStore } from "../../support/temporary-store.ts";
 
 const HOSTILE = `</pre></details><script>alert(1)</script><img src=x onerror=alert(1)>"`;
@@ -79,4 +80,13 @@ test("it says which messages the context of now leaves out", () => {
   expect(page.match(/<article class=/g)).toHaveLength(40);
   const shortened = sources.filter(({ how }) => how === "shortened").length;
   expect(page.match(/<article class="cut"/g)).toHaveLength(40 - shown - shortened);
+});
+
+test("a page of a session longer than one reading has its newest message", () => {
+  const session = temporaryStore().session("long");
+  const count = PAGE_LIMIT_MAX + 2;
+  session.append(Array.from({ length: count }, (_, seq) => ({ role: "user" as const, content: `Plank ${seq}.` })));
+  const lines = [...htmlLines(session)];
+  expect(lines.filter((line) => line.startsWith("<article"))).toHaveLength(count);
+  expect(lines.join("\n")).toContain(`Plank ${count - 1}.`);
 });

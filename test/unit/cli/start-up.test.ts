@@ -54,6 +54,7 @@ test("the command line loads neither the store nor zod nor the importers before 
     "session/aids/session-ids.ts",
     "importers/formats.ts",
     "session/aids/project-meant.ts",
+    "session/aids/every-message.ts",
     "session/aids/answers-first.ts",
     "session/aids/recall-notes.ts",
     "session/aids/session-name.ts",
