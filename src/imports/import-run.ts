@@ -286,7 +286,7 @@ export class ImportRun {
           if (pending.kind === "message") {
             const { storedIds } = pending;
             if (storedIds !== undefined) hasOnlyMessages = false;
-            one.path.add(pending.message.id, storedIds && [event.message.id!, ...storedIds.slice(1)]);
+            one.path.add(pending.message.id, storedIds && [event.message.id!, ...storedIds]);
           }
           noteOpening(one.opening, event);
         }
@@ -323,14 +323,16 @@ export class ImportRun {
   }
 
   /** Gives a message the id under which the store has it from the shorter file. */
-  #asStored(event: MessageEvent, { target: { origin } }: OpenImport): PendingMessage {
+  #asStored(event: MessageEvent, { target: { origin }, path }: OpenImport): PendingMessage {
     const { message, earlierIds } = event;
     const { intake } = this.#store;
     if (earlierIds === undefined || intake.knows(origin, message.id)) return event;
     // Earlier versions have made it the first message of a session of its own, which goes on.
     if (intake.has({ source: origin.source, externalId: forkName(origin, message.id) })) return event;
-    const storedIds = earlierIds.filter((id) => intake.knows(origin, id));
-    const [id] = storedIds;
+    // The file may have another message under such an id: some models number the calls of each turn from 1.
+    const storedIds = earlierIds.filter((id) => !path.isInTranscript(id) && intake.knows(origin, id));
+    // Nothing comes back of a message that was forgotten in part.
+    const id = storedIds.find((one) => intake.holderOf(origin, one) === undefined) ?? storedIds[0];
     return id === undefined ? event : { ...event, prepared: undefined, message: { ...message, id }, storedIds };
   }
 

@@ -12,7 +12,7 @@ import { Redactor } from "./redaction/redact.ts";
 export type PendingMessage = Extract<ReadEvent, { kind: "message" | "restored" }> & {
   /** The id of the message that has grown, if this is what it has grown by. */
   growthOf?: string;
-  /** If the store has the message, or parts of it, under earlier ids: those ids. The first is the message's id now. */
+  /** If the store has the message, or parts of it, under earlier ids: those ids. One is the message's id now. */
   storedIds?: readonly string[];
 };
 

@@ -60,6 +60,8 @@ export class Routes {
   readonly events: Events;
   readonly #list: SessionList;
   readonly #apart = new Apart();
+  /** The newest sum of what agents used. One is made after the other, however often the store changes. */
+  #usage: Promise<unknown> = Promise.resolve();
   readonly #forgetting: Forgetting;
   readonly #asking: Asking;
   readonly #session: string | null;
@@ -196,7 +198,13 @@ export class Routes {
       lost: store.lost({ sessionId: session, summaryId: summary, limit: LOST_LINES_MAX }) ?? null,
     })),
     "/api/usage": () =>
-      this.view.readOnce("usage", () => this.#apart.ask({ kind: "usage", path: this.view.path }, UNENDED)),
+      this.view.readOnce("usage", () => {
+        const ask = () =>
+          this.#apart.ask<GetRoutes["/api/usage"]["answer"]>({ kind: "usage", path: this.view.path }, UNENDED);
+        const answer = this.#usage.then(ask, ask);
+        this.#usage = answer;
+        return answer;
+      }),
     "/api/health": this.#withStore({}, (store) => healthAnswer(store)),
     "/api/doctor": async (_parameters, signal) => ({
       findings: await this.#apart.ask({ kind: "doctor", path: this.view.path }, signal),

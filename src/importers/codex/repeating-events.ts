@@ -18,8 +18,6 @@ interface OpenEvent {
   event: JsonObject;
   words: string | undefined;
   callId: string | undefined;
-  /** True if no item before it had its words or its call. It became a message if an import found the end of the file here. */
-  isAlone: boolean;
   /** How many items came before it. */
   itemCount: number;
 }
@@ -35,6 +33,8 @@ export class RepeatingEvents {
   readonly #words = new Set<string>();
   readonly #callIds = new Set<string>();
   #open: OpenEvent[] = [];
+  /** The held events that no item has repeated yet, by the digest of their words or by call. An import that found the end of the file here told them. */
+  readonly #alone = new Map<string, OpenEvent[]>();
   #itemCount = 0;
   /** What the messages of events told, until a turn is complete in which their items may still come. */
   #told = new Set<string>();
@@ -43,10 +43,17 @@ export class RepeatingEvents {
   seeWords(words: readonly string[]): string[] {
     this.#itemCount += 1;
     this.#remember(words);
-    return this.#open.flatMap((one) => {
-      if (!one.isAlone || one.words === undefined || !this.hasWords(one.words)) return [];
-      one.isAlone = false;
-      return idOf(one);
+    if (this.#alone.size === 0) return [];
+    // Of events with the same words, each repeats another item.
+    const claimed = new Set<string>();
+    const claim = (digest: string): string[] => {
+      const one = claimed.has(digest) ? undefined : this.#alone.get(digest)?.shift();
+      claimed.add(digest);
+      return one === undefined ? [] : [idOf(one)];
+    };
+    return words.flatMap((text) => {
+      const whole = claim(digestOf(text));
+      return whole.length > 0 ? whole : paragraphsIn(text).flatMap(claim);
     });
   }
 
@@ -66,7 +73,7 @@ export class RepeatingEvents {
   seeCall(callId: string): { call: string[]; answer: string[] } {
     this.#itemCount += 1;
     this.#callIds.add(callId);
-    const ends = this.#open.filter((one) => one.isAlone && one.callId === callId).map(idOf);
+    const ends = (this.#alone.get(callId) ?? []).map(idOf);
     return { call: ends, answer: ends.map(answerIdOf) };
   }
 
@@ -80,9 +87,23 @@ export class RepeatingEvents {
     const words = wordsIn(event);
     const callId = CALL_ENDS.has(event.type) ? stringOf(event.call_id) : undefined;
     if (words === undefined && callId === undefined) return false;
-    const isAlone = callId === undefined ? !this.hasWords(words!) : !this.#callIds.has(callId);
-    if (words !== "") this.#open.push({ ...info, event, words, callId, isAlone, itemCount: this.#itemCount });
+    if (words === "") return true;
+    const one = { ...info, event, words, callId, itemCount: this.#itemCount };
+    this.#hold(one);
     return true;
+  }
+
+  #hold(one: OpenEvent): void {
+    this.#open.push(one);
+    if (this.#isRepeated(one)) return;
+    const key = one.callId ?? digestOf(one.words!);
+    const same = this.#alone.get(key);
+    if (same === undefined) this.#alone.set(key, [one]);
+    else same.push(one);
+  }
+
+  #isRepeated({ words, callId }: OpenEvent): boolean {
+    return callId === undefined ? this.hasWords(words!) : this.#callIds.has(callId);
   }
 
   /**
@@ -95,7 +116,7 @@ export class RepeatingEvents {
     const end = this.#open.findLastIndex((one) => !isNext(one)) + 1;
     const next = this.#open.splice(end);
     const unrepeated = this.#take();
-    this.#open = next;
+    for (const one of next) this.#hold(one);
     this.#remember(unrepeated.flatMap(({ words }) => words ?? []));
     const entries = unrepeated.flatMap(entriesOf);
     if (how === "complete") this.#told.clear();
@@ -123,10 +144,9 @@ export class RepeatingEvents {
   }
 
   #take(): OpenEvent[] {
-    const open = this.#open.filter(({ words, callId }) =>
-      callId === undefined ? !this.hasWords(words!) : !this.#callIds.has(callId),
-    );
+    const open = this.#open.filter((one) => !this.#isRepeated(one));
     this.#open = [];
+    this.#alone.clear();
     return open;
   }
 }

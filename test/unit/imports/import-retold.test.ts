@@ -37,13 +37,14 @@ const PAYLOADS: readonly object[] = [
   { type: "task_complete" },
 ];
 const ITEMS = new Set(["message", "reasoning", "function_call", "function_call_output"]);
-const ROLLOUT = [
+const rolloutOf = (payloads: readonly object[]) => [
   line("session_meta", { id: "s", cwd: "/srv/tidewatch" }, 0),
-  ...PAYLOADS.map((payload, index) => {
+  ...payloads.map((payload, index) => {
     const type = ITEMS.has((payload as { type: string }).type) ? "response_item" : "event_msg";
     return line(type, payload, index + 1);
   }),
 ];
+const ROLLOUT = rolloutOf(PAYLOADS);
 const EXEC = readFileSync(new URL("../../fixtures/importers/codex/exec.jsonl", import.meta.url), "utf8")
   .trim()
   .split("\n")
@@ -109,7 +110,11 @@ describe.each([
 
 /** A store that has the rollout up to an event, whose item came after a rest. */
 async function restedAfter(words: string) {
-  const length = ROLLOUT.findIndex(({ payload }) => (payload as { message?: string }).message === words) + 1;
+  const length =
+    ROLLOUT.findLastIndex(({ payload }) => {
+      const { message, text } = payload as { message?: string; text?: string };
+      return (message ?? text) === words;
+    }) + 1;
   const { store } = await grown(ROLLOUT.slice(0, length), []);
   return { store, session: store.resume(store.sessions()[0]!.id) };
 }
@@ -124,6 +129,50 @@ test("a message that was forgotten as an event does not come back as its item", 
   expect(said).toHaveLength(1);
   expect(said[0]!.filter((text) => text.includes("shines"))).toEqual([]);
   expect(said[0]!.at(-1)).toBe("assistant: text It is dull.");
+});
+
+test("of a thought that was forgotten in part nothing comes back with its item", async () => {
+  const { store, session } = await restedAfter("or tin");
+  const told = session
+    .messages()
+    .find(({ parts }) => parts.some((part) => part.type === "reasoning" && part.text === "or tin"))!;
+  store.forget(session.id, { messageIds: [told.id] });
+  await importFinished(store, ROLLOUT);
+  expect(saidIn(store)[0]!.filter((text) => text.includes("or tin"))).toEqual([]);
+});
+
+test("a prompt that is typed twice before a rest is there twice", async () => {
+  const [event, item] = prompt("Go on");
+  const payloads = [event!, event!, item!, item!, { type: "task_complete" }];
+  const lines = rolloutOf(payloads);
+  const { store: clean } = await grown(lines, []);
+  const { store } = await grown(lines, [3]);
+  expect(saidIn(store)).toEqual(saidIn(clean));
+  expect(saidIn(store)).toEqual([["user: text Go on", "user: text Go on"]]);
+});
+
+test("a call whose number an earlier turn had, too, is not taken for that one", async () => {
+  const end = (output: string) => ({
+    type: "exec_command_end",
+    call_id: "1",
+    command: ["ls"],
+    aggregated_output: output,
+    exit_code: 0,
+  });
+  const payloads = [
+    ...prompt("List the tools"),
+    end("rag"),
+    { type: "task_complete" },
+    ...Array.from({ length: 80 }, (_, at) => [...prompt(`Turn ${at}`), { type: "task_complete" }]).flat(),
+    end("wax"),
+    { type: "function_call", name: "shell", arguments: '{"cmd":"ls shelf"}', call_id: "1" },
+    { type: "function_call_output", call_id: "1", output: "wax" },
+    { type: "task_complete" },
+  ];
+  const lines = rolloutOf(payloads);
+  const { store } = await grown(lines, []);
+  const messages = store.resume(store.sessions()[0]!.id).messages({ last: 2 });
+  expect(JSON.stringify(messages)).toContain("ls shelf");
 });
 
 test("a session in two parts, as earlier versions stored it, goes on in its second part", async () => {
