@@ -33,7 +33,7 @@ export class RepeatingEvents {
   readonly #words = new Set<string>();
   readonly #callIds = new Set<string>();
   #open: OpenEvent[] = [];
-  /** The held events that no item has repeated yet, by the digest of their words or by call. An import that found the end of the file here told them. */
+  /** The held events that no item has repeated yet, by the digest of their first paragraph or by call. An import that found the end of the file here told them. */
   readonly #alone = new Map<string, OpenEvent[]>();
   #itemCount = 0;
   /** What the messages of events told, until a turn is complete in which their items may still come. */
@@ -46,14 +46,14 @@ export class RepeatingEvents {
     if (this.#alone.size === 0) return [];
     // Of events with the same words, each repeats another item.
     const claimed = new Set<string>();
-    const claim = (digest: string): string[] => {
-      const one = claimed.has(digest) ? undefined : this.#alone.get(digest)?.shift();
+    return words.flatMap(paragraphsIn).flatMap((digest) => {
+      const same = claimed.has(digest) ? [] : (this.#alone.get(digest) ?? []);
       claimed.add(digest);
-      return one === undefined ? [] : [idOf(one)];
-    };
-    return words.flatMap((text) => {
-      const whole = claim(digestOf(text));
-      return whole.length > 0 ? whole : paragraphsIn(text).flatMap(claim);
+      const at = same.findIndex((one) => this.hasWords(one.words!));
+      if (at === -1) return [];
+      const [one] = same.splice(at, 1);
+      for (const other of paragraphsIn(one!.words!)) claimed.add(other);
+      return idOf(one!);
     });
   }
 
@@ -96,7 +96,7 @@ export class RepeatingEvents {
   #hold(one: OpenEvent): void {
     this.#open.push(one);
     if (this.#isRepeated(one)) return;
-    const key = one.callId ?? digestOf(one.words!);
+    const key = one.callId ?? paragraphsIn(one.words!)[0]!;
     const same = this.#alone.get(key);
     if (same === undefined) this.#alone.set(key, [one]);
     else same.push(one);
