@@ -63,7 +63,7 @@ export interface ImportedItem {
 
 /** Set if the message is under other ids in a store that imported the file as finished before its newest lines were written. */
 export interface EarlierIds {
-  /** Those ids, in order. Each has the message or a part of it, which may differ in everything but its words and call ids. */
+  /** Those ids, in order. Each has the message or a part of it, with the same words and call ids. All else may differ. */
   earlierIds?: readonly string[];
 }
 

@@ -27,7 +27,7 @@ export function toldTogether(told: readonly Told[]): Told[] {
     if (by !== "agent" || subject !== undefined) return one;
     const other = isCured(one, next) ? next : isCured(before, one) ? before : undefined;
     if (other !== undefined) return { ...one, worth: worth + other.worth, subject: other };
-    // What was done is understood without the question.
+    // A message that begins with what was done needs no question before it.
     if (isFirst && DONE.test(text)) question = undefined;
     return isOutcome && question !== undefined ? { ...one, subject: question } : one;
   });

@@ -1,6 +1,7 @@
 import { estimatingTokenCounter, messageTokens } from "../core/tokens.ts";
 import type { ContextMessage, RenderResult, Store } from "../index.ts";
 import type { ContextAnswer, ContextMessageView, ContextRequest, CoverageRun, How, Stretch } from "./api.ts";
+import { textOfPart } from "./part-text.ts";
 import { isOfSession } from "./path.ts";
 import { sql } from "./sql.ts";
 
@@ -77,22 +78,6 @@ function appendedStretch(message: ContextMessage, source: Source | undefined, to
     messageCount: source?.messageCount ?? 0,
     handle: null,
   };
-}
-
-function textOfPart(part: ContextMessage["parts"][number]): string {
-  switch (part.type) {
-    case "text":
-    case "reasoning":
-      return part.text;
-    case "tool_call":
-      return `${part.name} ${JSON.stringify(part.args)}`;
-    case "tool_result":
-      return typeof part.content === "string" ? part.content : part.content.map(textOfPart).join("\n");
-    case "file":
-      return `[file ${part.name ?? part.mediaType}]`;
-    case "data":
-      return JSON.stringify(part.data);
-  }
 }
 
 /** Divides a message that Coppice wrote into its elements, and says what each stands for. */

@@ -54,7 +54,7 @@ export const rewindCommand: Command<RewindFlags> = {
     const toSeq = to === "start" ? -1 : seqOf(store, session, to);
     const preview = {
       branchId: null,
-      supersededCount: [...everyMessage(session, { seqFrom: toSeq + 1 })].length,
+      supersededCount: countFrom(session, toSeq + 1),
       isDryRun: true,
     };
     const lines = () => previewLines(session, toSeq, preview.supersededCount);
@@ -97,7 +97,7 @@ async function undone(
   const branch = session.branches().findLast(({ isUndoable }) => isUndoable);
   const preview = {
     restoredCount: branch?.messageCount ?? 0,
-    supersededCount: branch === undefined ? 0 : [...everyMessage(session, { seqFrom: branch.afterSeq + 1 })].length,
+    supersededCount: branch === undefined ? 0 : countFrom(session, branch.afterSeq + 1),
     isDryRun: true,
   };
   if (branch === undefined) {
@@ -128,6 +128,13 @@ async function undone(
     value: { restoredCount, supersededCount, isDryRun: false },
     lines: [`${formatCount(restoredCount, "message")} came back to ${id}.${left}`],
   };
+}
+
+/** Counts the messages of a session from a seq on. */
+function countFrom(session: Session, seqFrom: number): number {
+  let count = 0;
+  for (const _ of everyMessage(session, { seqFrom })) count += 1;
+  return count;
 }
 
 function* previewLines(session: Session, toSeq: number, count: number): Generator<string> {

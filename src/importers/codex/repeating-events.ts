@@ -44,7 +44,7 @@ export class RepeatingEvents {
     this.#itemCount += 1;
     this.#remember(words);
     if (this.#alone.size === 0) return [];
-    // Of events with the same words, each repeats another item.
+    // If several events have the same words, each item repeats one of them.
     const claimed = new Set<string>();
     return words.flatMap(paragraphsIn).flatMap((digest) => {
       const same = claimed.has(digest) ? [] : (this.#alone.get(digest) ?? []);

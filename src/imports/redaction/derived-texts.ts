@@ -4,7 +4,7 @@ import { mapStrings } from "./strings.ts";
 /** A shorter beginning is also that of words. */
 const BEGINNING_CHARS = 8;
 const TAGS = /<\/?private>/gi;
-/** What follows a text that was cut. */
+/** Matches what stands behind a text that was cut: an ellipsis, or the end of a line. */
 const CUT = /^[ \t]*(?:[\r\n…]|\.{3}|$)/;
 const CUT_CHARS = 16;
 

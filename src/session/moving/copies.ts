@@ -270,7 +270,7 @@ function mergedItems(own: readonly HubItem[], others: readonly HubItem[], known:
   const [here, there] = [byName(own), byName(others)];
   return [...new Map([...here, ...there]).keys()].flatMap((name) => {
     const [mine, other] = [here.get(name), there.get(name)];
-    // Of one that only one side has, the other side has deleted what both had.
+    // Only one side has it. If both had it, the other side has deleted it.
     if (mine === undefined || other === undefined) return isKnown((mine ?? other)!) ? [] : [(mine ?? other)!];
     return isKnown(mine) || (!isKnown(other) && mine.updatedAtMs < other.updatedAtMs) ? [other] : [mine];
   });

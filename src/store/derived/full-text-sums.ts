@@ -58,7 +58,7 @@ export class FullTextSums {
         sum((doc % ${PRIME}) * (offset + 1) % ${PRIME}) FROM ${STEMS}_stored AS word GROUP BY term`,
     );
     for (const [stem, found, ...sums] of stored.raw().iterate()) {
-      // What is not a number stays so, and is counted.
+      // A stem that is not found makes its sums NaN, and no later sum makes them zero.
       this.#sum(stem, sums, found === sums[0] ? -1 : Number.NaN);
     }
     this.#client.exec(`DROP TABLE ${STEMS}_stored`);

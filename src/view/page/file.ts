@@ -8,8 +8,8 @@ import type {
   SessionAnswer,
   SessionsAnswer,
   ViewMessage,
-  ViewPart,
 } from "../api.ts";
+import { textOfPart } from "../part-text.ts";
 import { fileKeyOf, PAGE_MAX, urlOf } from "../questions.ts";
 import { type Conditions, daysOf, meets } from "../session-filter.ts";
 import { logOf, Replay } from "./parts/replay.ts";
@@ -122,7 +122,7 @@ function found({ q, session, role, sinceMs, untilMs, ...asked }: Asked, limit: n
     for (const { id: messageId, seq, role: speaker, name, createdAtMs, verdict, parts } of messagesOf(id)) {
       if (role !== undefined && role !== speaker) continue;
       if (createdAtMs < Number(sinceMs ?? 0) || createdAtMs >= Number(untilMs ?? Infinity)) continue;
-      const text = parts.map(textOf).join("\n");
+      const text = parts.map(textOfPart).join("\n");
       if (!words.every((word) => word.test(text))) continue;
       if (left === 0 || (session === undefined && hits.length === HITS_OF_SESSION)) {
         more = true;
@@ -155,18 +155,4 @@ function spansOf(text: string, { 0: match, index }: RegExpExecArray): Span[] {
       [text.slice(end, end + SNIPPET_CHARS), false],
     ] as const
   ).map(([shown, isMatch]) => ({ text: shown.replace(/\s+/g, " "), style: "plain", isMatch }));
-}
-
-function textOf(part: ViewPart): string {
-  switch (part.type) {
-    case "text":
-    case "reasoning":
-      return part.text;
-    case "tool_call":
-      return `${part.name} ${JSON.stringify(part.args)}`;
-    case "tool_result":
-      return part.content.map(textOf).join("\n");
-    default:
-      return "";
-  }
 }
