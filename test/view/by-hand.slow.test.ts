@@ -257,7 +257,13 @@ describe.skipIf(!hasChromium)("by hand", () => {
 
     test("shows a fork in its parent, and its shared past in the fork", async () => {
       await openSession(TITLE);
-      await page.getByRole("spinbutton").fill(String(made.forkSeq));
+      const place = page.getByRole("spinbutton");
+      await place.fill(String(made.forkSeq));
+      // What is typed stays while the list moves.
+      await page.mouse.move(600, 500);
+      await page.mouse.wheel(0, 2_000);
+      await page.locator('.message[aria-label$="message 0"]').waitFor({ state: "detached" });
+      expect(await place.inputValue()).toBe(String(made.forkSeq));
       await page.keyboard.press("Enter");
       const fork = page.locator("details.child", { hasText: "Fork from here" });
       await fork.locator("summary").first().click();

@@ -183,17 +183,12 @@ function Messages({ answer, outline }: { answer: SessionAnswer; outline: Outline
   return (
     <>
       <div class="place" role="group" aria-label="Place in the session">
-        <label>
-          Message{" "}
-          <input
-            type="number"
-            min={outline.seqs[0]}
-            max={outline.seqs[outline.count - 1]}
-            value={outline.seqs[shown[0]]}
-            onChange={(event) => jump(indexOfSeq(outline, Number(event.currentTarget.value)))}
-          />{" "}
-          of {number(outline.seqs[outline.count - 1]!)}
-        </label>
+        <PlaceInput
+          seq={outline.seqs[shown[0]]!}
+          min={outline.seqs[0]!}
+          max={outline.seqs[outline.count - 1]!}
+          onChange={(seq) => jump(indexOfSeq(outline, seq))}
+        />
         <span class="muted">
           turn {number(turn + 1)} of {number(outline.turns.length)}
         </span>
@@ -281,6 +276,29 @@ function Messages({ answer, outline }: { answer: SessionAnswer; outline: Outline
         )}
       </div>
     </>
+  );
+}
+
+/** The place in the session. What is being typed stays, although the list moves on as messages come. */
+function PlaceInput(props: { seq: number; min: number; max: number; onChange: (seq: number) => void }) {
+  const [typed, setTyped] = useState<string>();
+  return (
+    <label>
+      Message{" "}
+      <input
+        type="number"
+        min={props.min}
+        max={props.max}
+        value={typed ?? props.seq}
+        onInput={(event) => setTyped(event.currentTarget.value)}
+        onChange={(event) => {
+          setTyped(undefined);
+          props.onChange(Number(event.currentTarget.value));
+        }}
+        onBlur={() => setTyped(undefined)}
+      />{" "}
+      of {number(props.max)}
+    </label>
   );
 }
 
