@@ -1,5 +1,5 @@
 import { outputIn } from "../models/actions.ts";
-import { plainText } from "../models/lines.ts";
+import { cutLine, plainText } from "../models/lines.ts";
 import { searchStem, searchWords } from "../models/search-words.ts";
 import { type Sentence, sentencesOf } from "../models/sentences.ts";
 import { marksOf, SNIPPET_CHARS, type Snippet, snippetOf } from "./snippet.ts";
@@ -17,6 +17,8 @@ const KINDS: Readonly<Record<Sentence["kind"], number>> = { prose: 1, heading: 0
 const ANNOUNCES =
   /^(?:(?:perfect|great|good|ok(?:ay)?|now)[!,.]?\s+)?(?:(?:now\s+)?let me|let['’]s|i['’]ll|i will|i need to)\b/i;
 const ANNOUNCED_SHARE = 0.7;
+/** Less of what is announced is not worth showing. */
+const ANNOUNCED_CHARS_MIN = 40;
 
 /** It tells nothing before the sentence that it introduces. */
 const EXCLAIMED = /^(?:perfect|great|excellent|good|got it|ok(?:ay)?|done|yes)[!.,]\s+(?=\S)/i;
@@ -55,6 +57,11 @@ function passageIn(read: string, isPrinted: boolean, weights: ReadonlyMap<string
   const units = isPrinted ? printedUnits(read, weights) : saidUnits(read);
   const { from, to } = bestOf(units, weights);
   const chosen = units.slice(from, to + 1);
+  // A line that announces says nothing without what it announces.
+  const [last, next] = [chosen.at(-1)?.text, units[to + 1]];
+  const room = SNIPPET_CHARS - chosen.reduce((sum, { text }) => sum + text.length + 1, 0);
+  if (last?.endsWith(":") && next !== undefined && room >= ANNOUNCED_CHARS_MIN)
+    chosen.push({ ...next, text: cutLine(next.text, room) });
   if (chosen.length <= 1) return snippetOf(chosen[0]?.text ?? read, weights);
   const shown = chosen.map(({ text, follows }, at) => (at === 0 ? text : `${follows ? " … " : " "}${text}`)).join("");
   return { text: shown, marks: marksOf(shown, weights) };

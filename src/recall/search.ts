@@ -100,7 +100,7 @@ export function search(
   const isOfWork = isWork(candidates);
   const ranked = (): Ranked[] => {
     const byWords = isOfWork
-      ? raiseForWork(rankWork(candidates, wordsOfWork(candidates, weights, terms)), query.text, textsOf)
+      ? raiseForWork(rankWork(candidates, wordsOfWork(candidates, weights, terms)), query.text, source)
       : rankCandidates(candidates, weights);
     return raiseNumbered(byWords, query.text, terms.length, textsOf);
   };

@@ -29,6 +29,8 @@ export interface Source {
   verdictsOn(ids: readonly number[]): ReadonlyMap<number, Verdict>;
   /** Returns the texts by message id. */
   textsOf(ids: readonly number[]): Map<number, string>;
+  /** Returns the messages, of these of assistants, with which a turn ends: the user speaks before the assistant says more. */
+  closing(ids: readonly number[]): ReadonlySet<number>;
   /** Returns the vectors by message id. Messages without a vector of this embedder are missing. */
   embeddings(ids: readonly number[], embedderId: string): Map<number, Float32Array>;
   /** Returns true if one of two messages that say the same is a copy of the other, because its agent wrote it into two sessions. */

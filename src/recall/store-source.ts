@@ -66,6 +66,7 @@ export function storeSource(
     actions: (ids) => actions.shownWith(ids),
     verdictsOn: (ids) => remembered.verdictsOn(ids),
     textsOf: (ids) => evidence.textsOf(ids),
+    closing: (ids) => evidence.closing(ids),
     embeddings: (ids, embedderId) => evidence.embeddings(ids, embedderId),
     areCopies: (messageId, otherId) => areCopies(originOf(messageId), originOf(otherId)),
     areOfOneProject: (sessionId, otherId) => {

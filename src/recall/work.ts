@@ -49,6 +49,12 @@ export const WORK_ODDS = 13;
 const NOTHING_LOSS = 0.3;
 const USER_GAIN = 0.3;
 const VALUE_GAIN = 0.05;
+/** What the words gain with which a turn ends: they tell what came of the prompt. Short lines, and those with few of the words asked for, gain nothing. */
+const CLOSING_GAIN = 0.1;
+const CLOSING_TOKENS_MIN = 40;
+/** Relative to the message with most of the words. */
+const CLOSING_WORDS_MIN = 0.5;
+const CLOSING_PLACES_MAX = 30;
 
 /** At most this many of the best short messages are read, because a longer one says more than an announcement. */
 const READ_MAX = 200;
@@ -124,15 +130,20 @@ export function rankWork(candidates: readonly Candidate[], words: WordStatistics
 }
 
 /**
- * Raises the user's own words for a question about what the user said, and calls and results for one about a value, a name or an error.
- * Lowers announcements and notices.
+ * Raises the user's own words for a question about what the user said, calls and results for one about a value, a name or an error, and the
+ * words with which a turn ends. Lowers announcements and notices.
  *
  * @param ranking  Best first.
  * @returns the same messages, best first.
  */
-export function raiseForWork(ranking: readonly Ranked[], question: string, textsOf: Source["textsOf"]): Ranked[] {
+export function raiseForWork(
+  ranking: readonly Ranked[],
+  question: string,
+  { textsOf, closing }: Pick<Source, "textsOf" | "closing">,
+): Ranked[] {
+  const isAboutUser = ASKS_FOR_USER.test(question);
   const gains = {
-    user: ASKS_FOR_USER.test(question) ? USER_GAIN : 0,
+    user: isAboutUser ? USER_GAIN : 0,
     tool: ASKS_FOR_VALUE.test(question) ? VALUE_GAIN : 0,
     assistant: 0,
     system: 0,
@@ -141,13 +152,18 @@ export function raiseForWork(ranking: readonly Ranked[], question: string, texts
     return (speaker === "assistant" || speaker === "user") && tokenCount < SHORT_TOKENS_MAX;
   });
   const texts = textsOf(short.slice(0, READ_MAX).map(({ candidate }) => candidate.messageId));
+  const wordsMin = CLOSING_WORDS_MIN * ranking.reduce((most, { parts }) => Math.max(most, parts.words), 0);
+  const told = ranking.slice(0, CLOSING_PLACES_MAX).filter(({ candidate: { speaker, tokenCount }, parts }) => {
+    return !isAboutUser && speaker === "assistant" && tokenCount >= CLOSING_TOKENS_MIN && parts.words >= wordsMin;
+  });
+  const closings = closing(told.map(({ candidate }) => candidate.messageId));
   return ranking
     .map((ranked) => {
       const { messageId, sessionId, speaker } = ranked.candidate;
       const text = texts.get(messageId);
       const isSaid = text !== undefined && !isRemembered(sessionId);
       const isEmpty = isSaid && saysNothing(speaker === "user" ? "user" : "agent", text);
-      const gain = gains[speaker] - (isEmpty ? NOTHING_LOSS : 0);
+      const gain = gains[speaker] + (closings.has(messageId) ? CLOSING_GAIN : 0) - (isEmpty ? NOTHING_LOSS : 0);
       return gain === 0 ? ranked : raised(ranked, gain);
     })
     .sort(byScore);

@@ -83,9 +83,9 @@ export const demoCommand: Command = {
       await show({
         title: "Somebody asks, a week later. The newest decision comes first, with its source.",
         command: recallCommand,
-        words: `"${question}" --limit 3`,
+        words: `"${question}" --limit 5`,
         args: [question],
-        options: { limit: 3 },
+        options: { limit: 5 },
         head: 16,
       });
       await show({

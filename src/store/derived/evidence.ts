@@ -80,6 +80,13 @@ export class EvidenceRepository extends PathReader {
     [ids: string],
     [messageId: number, text: string]
   >`SELECT m.id, m.text ${GIVEN}`.raw();
+  /** Of given messages of assistants, those after which the session goes on with a prompt of the user, or ends, before the assistant says more. */
+  readonly #closing = this.statement<[ids: string], number>`
+    SELECT m.id ${GIVEN}
+    WHERE coalesce((SELECT n.turn_seq = n.seq FROM messages n
+      WHERE n.session_id = m.session_id AND n.seq > m.seq
+        AND (n.turn_seq = n.seq OR n.role = 'assistant')
+      ORDER BY n.seq LIMIT 1), 1)`.pluck();
   readonly #superseded = this.statement<
     { project: string | null; ids: string | null; mine: 0 | 1 },
     RowOf<typeof MESSAGE> & { parentSessionId: string }
@@ -156,6 +163,11 @@ export class EvidenceRepository extends PathReader {
   /** The texts by message id. Each takes 2 µs. */
   textsOf(ids: readonly number[]): Map<number, string> {
     return new Map(ids.length === 0 ? [] : this.#textsOf.all(JSON.stringify(ids)));
+  }
+
+  /** Returns the messages, of these of assistants, with which a turn ends. */
+  closing(ids: readonly number[]): Set<number> {
+    return new Set(ids.length === 0 ? [] : this.#closing.all(JSON.stringify(ids)));
   }
 
   /** Returns these messages, and those at most `radius` seqs before or after one of them. @param asked  Like in `rows`. */

@@ -19,6 +19,12 @@ describe("of what was said", () => {
     expect(passage(text, "lease takeLease minute")).toMatch(/^The lease takes a minute: const lease/);
   });
 
+  test("has the beginning of what its last line announces", () => {
+    const text = `The proposal for the lease:\n\nA minute ${"is enough for every gull ".repeat(20)}.\n\n${filler(20)}`;
+    expect(passage(text, "proposal lease")).toMatch(/^The proposal for the lease: A minute is enough .*…$/);
+    expect(passage(text, "proposal lease").length).toBeLessThanOrEqual(240);
+  });
+
   test("is not what the agent is about to do if it says what came out", () => {
     const text = `Let me check the region of the lease now.\n\n${filler(20)}\n\nThe region of the lease is eu-west.`;
     expect(passage(text, "region of the lease")).toBe("The region of the lease is eu-west.");

@@ -52,6 +52,27 @@ describe("work with tools", () => {
     expect(announced).toBeGreaterThan(answered!);
   });
 
+  test("prefers what came of a prompt to what was thought on the way", async () => {
+    const guess =
+      "I suspect that the export of the ledger loses its last row to a cursor which is closed too early, and look at the cursor next, " +
+      "because every report of this kind has ended there so far. It may be the buffer as well.";
+    const result =
+      "The export of the ledger lost its last row, since its buffer was never flushed. Now it is, and all of the rows are there. " +
+      "The cursor was innocent: it is closed only after the last of them, as it ought to be.";
+    const turn = (first: string, last: string): MessageInput[] => [
+      user("Rows are missing. Why?"),
+      assistant(first),
+      ...runs("npm test", "ok"),
+      assistant(last),
+      user("Thanks. Now the colors, please."),
+    ];
+    const question = "why does the export of the ledger lose its last row";
+    const gainOf = async (text: string, messages: MessageInput[]): Promise<number> =>
+      (await asked(question, [messages])).find((hit) => hit.text === text)!.parts!.speaker;
+    expect(await gainOf(result, turn(guess, result))).toBeGreaterThan(await gainOf(result, turn(result, guess)));
+    expect((await asked(question, [turn(guess, result)]))[0]!.text).toBe(result);
+  });
+
   test("counts results for a question about a value", async () => {
     const sessions = [
       [
