@@ -2,6 +2,7 @@ import { beforeAll, expect, test } from "vitest";
 import { CliFolder, longSession } from "../support/cli.ts";
 
 const folder = new CliFolder({ isHere: true });
+const ofAgent = new CliFolder({ isHere: true });
 
 /** A long session, mostly in the forest (messages 1 to 120), and a short one in a project (121 to 123). */
 beforeAll(async () => {
@@ -60,6 +61,25 @@ test("prints what was said, in which session and for which ask, and how to conti
     ].join("\n"),
   );
   expect(stderr).toMatch(/^Next: coppice expand message:122, for the messages around the first hit\n$/);
+});
+
+test("proposes to go on with the session that answers, and not with one that only has a word", async () => {
+  const said = ["How high is the tower of the mill?", "The tower of the mill is forty metres high."];
+  const lines = said.map((content, index) => ({
+    type: index === 0 ? "user" : "assistant",
+    uuid: `u${index}`,
+    parentUuid: index === 0 ? null : "u0",
+    sessionId: "4fec7ea0-0000-4000-8000-000000000000",
+    timestamp: `2026-04-01T08:0${index}:00Z`,
+    message: { role: index === 0 ? "user" : "assistant", content: [{ type: "text", text: content }] },
+  }));
+  await ofAgent.json("import", ofAgent.jsonl("tower.jsonl", lines));
+  const hintsFor = async (query: string): Promise<string> =>
+    (await ofAgent.run(["recall", query], { env: { COLUMNS: "100" } })).stderr;
+  expect(await hintsFor("how high is the tower of the mill")).toContain("claude --resume 4fec7ea0");
+  const weak = await hintsFor("which tower has the elevator of the airport garage");
+  expect(weak).toContain("probably about something else");
+  expect(weak).not.toContain("--resume");
 });
 
 test("filters by session, project, role, part and time", async () => {

@@ -4,7 +4,12 @@ import { RECALL_LIMIT_MAX, RECALL_NEIGHBORS_MAX } from "../../core/limits.ts";
 import type { Part, Role } from "../../core/message.ts";
 import { PART_TYPES, ROLES } from "../../core/message-words.ts";
 import type { TimeRange } from "../../core/named-times.ts";
-import { RECALL_FILLED_MAX, RECALL_LIMIT_DEFAULT, RECALL_NEIGHBORS_DEFAULT } from "../../core/options.ts";
+import {
+  RECALL_CONFIDENCE_MIN,
+  RECALL_FILLED_MAX,
+  RECALL_LIMIT_DEFAULT,
+  RECALL_NEIGHBORS_DEFAULT,
+} from "../../core/options.ts";
 import { verdictText } from "../../core/verdicts.ts";
 import type { EverywhereHit } from "../../hub/everywhere.ts";
 import type { AnswerSession } from "../../session/aids/answer.ts";
@@ -207,7 +212,8 @@ function* recallLines(
       ? `show ${oneLine(idOf(best.sessionId))} --offset ${Math.max(0, best.seq - AROUND_BEFORE)} --limit ${AROUND_COUNT}`
       : `expand ${messageHandle(best.messageId)}`;
   terminal.hint(`Next: coppice ${around}, for the messages around the first hit`);
-  const again = agentCommand(session.info());
+  const isNear = (best.confidence ?? 1) >= RECALL_CONFIDENCE_MIN;
+  const again = isNear ? agentCommand(session.info()) : undefined;
   if (again !== undefined) terminal.hint(`Or go on with its session: ${again}`);
 }
 
