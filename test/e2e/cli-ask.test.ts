@@ -84,6 +84,14 @@ test("nothing is sent if nothing is near, with --dry-run, and about a time witho
   expect(existsSync(agent.seenPath)).toBe(false);
 });
 
+test("a question in other words than the messages is sent, although a list of them would be doubted", async () => {
+  const question = "does the oven ruin loaves";
+  const [hit] = await folder.json("recall", question, "--limit", "1");
+  expect(hit.confidence).toBeLessThan(0.1);
+  const { stdout } = await folder.run(["ask", question, "--dry-run"]);
+  expect(stdout).toContain("The bakery oven burns the bread.");
+});
+
 test("a question for the work of a time is answered from what was done in it", async () => {
   const env = agent.env("answer", "Yes.");
   await folder.run(["ask", "what did we do on 2026-03-01", "--with", "claude"], { env });

@@ -2,7 +2,6 @@ import { messageText } from "../../context/message-element.ts";
 import { element, escapeText } from "../../core/markup.ts";
 import type { Message } from "../../core/message.ts";
 import type { TimeRange } from "../../core/named-times.ts";
-import { RECALL_CONFIDENCE_MIN } from "../../core/options.ts";
 import { minuteOf } from "../../core/times.ts";
 import { estimateTokens } from "../../core/token-estimate.ts";
 import { excerpt } from "../../models/lines.ts";
@@ -22,6 +21,11 @@ export { agentSummarizer, CALLS_PER_DAY_DEFAULT, TOKENS_PER_DAY_DEFAULT } from "
 
 export const ASK_TOKENS_DEFAULT = 8_000;
 
+/**
+ * Nothing is sent if the confidence of `recall` is lower. It is lower than the one below which a list is doubted, because an agent reads
+ * what a question in other words is about, and says so if it is not answered.
+ */
+const CONFIDENCE_MIN = 0.03;
 /** The most hits whose turns are read. */
 const HITS_MAX = 30;
 /** Characters of a message that was found, and of one that stands beside it in its turn. */
@@ -136,7 +140,7 @@ class EvidenceReader {
     const hits = await this.#store.recall(question, { ...scope, limit: HITS_MAX, neighbors: 0 });
     if (hits.length === 0) return nothingFound(question);
     const note = noteOnHits(hits);
-    if ((hits[0]!.confidence ?? 1) < RECALL_CONFIDENCE_MIN) return note;
+    if ((hits[0]!.confidence ?? 1) < CONFIDENCE_MIN) return note;
     for (const hit of hits) if (!this.#takeTurn(hit)) break;
     return this.#taken.size > 0 ? note : "What was found belongs to projects that are excluded.";
   }
