@@ -42,6 +42,7 @@ export class Bringer {
       if (!this.#link.isCopy(id) || noted.sessionNo !== sessionNo) return undefined;
       isDone = await this.#bringFrom(id, row, noted.length ?? 0, onMessages);
     }
+    this.#link.store.resume(id).release(); // the next session needs the memory sooner than this one
     return id;
   }
 
