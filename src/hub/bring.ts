@@ -26,14 +26,7 @@ export class Bringer {
     const { bytes, digest } = await this.#headOf(row);
     const head = headOf(bytes);
     const id = this.#link.store.copies.putHead(head, {
-      ...{
-        hub: this.#link.hub,
-        origin: row.origin,
-        name: row.name,
-        sessionNo,
-        digest,
-        author: row.pushedBy,
-      },
+      ...{ hub: this.#link.hub, origin: row.origin, name: row.name, sessionNo, digest, author: row.pushedBy },
       ...{ project: this.#projectOf(row), parentId: this.#parentOf(row, head) },
     });
     if (id === undefined) return undefined;
