@@ -26,14 +26,7 @@ export class Bringer {
     const { bytes, digest } = await this.#headOf(row);
     const head = headOf(bytes);
     const id = this.#link.store.copies.putHead(head, {
-      ...{
-        hub: this.#link.hub,
-        origin: row.origin,
-        name: row.name,
-        sessionNo,
-        digest,
-        author: row.pushedBy,
-      },
+      ...{ hub: this.#link.hub, origin: row.origin, name: row.name, sessionNo, digest, author: row.pushedBy },
       ...{ project: this.#projectOf(row), parentId: this.#parentOf(row, head) },
     });
     if (id === undefined) return undefined;
@@ -42,6 +35,7 @@ export class Bringer {
       if (!this.#link.isCopy(id) || noted.sessionNo !== sessionNo) return undefined;
       isDone = await this.#bringFrom(id, row, noted.length ?? 0, onMessages);
     }
+    this.#link.store.resume(id).release(); // the next session needs the memory sooner than this one
     return id;
   }
 

@@ -152,24 +152,14 @@ export class Pusher {
    * @returns false if the hub has something else of it.
    */
   async #begin(sessionId: string, project: string): Promise<boolean> {
-    const {
-      origin = this.#link.storeId,
-      name = sessionId,
-      sessionNo: old,
-      isStale,
-      length = 0,
-    } = this.#link.notes(sessionId);
+    const notes = this.#link.notes(sessionId);
+    const { origin = this.#link.storeId, name = sessionId, sessionNo: old, isStale, length = 0 } = notes;
     const sessionNo = await this.#link.transaction(async (client) => {
       const { schema } = this.#link;
       if (isStale && old !== undefined) {
         const known = "session_no = $1 AND holder = $2 AND length = $3 AND origin = $4 AND session_id = $5";
-        await client.query(`DELETE FROM ${schema}.sessions WHERE ${known}`, [
-          old,
-          this.#link.storeId,
-          length,
-          origin,
-          name,
-        ]);
+        const terms = [old, this.#link.storeId, length, origin, name];
+        await client.query(`DELETE FROM ${schema}.sessions WHERE ${known}`, terms);
       }
       const { rows } = await client.query<{ sessionNo: number }>(
         `INSERT INTO ${schema}.sessions (origin, session_id, holder, project) VALUES ($1, $2, $3, $4)
@@ -220,18 +210,10 @@ export class Pusher {
           last_at_ms = coalesce($7, last_at_ms), head = coalesce($8, head), title = CASE WHEN $8::bytea IS NULL THEN title ELSE $9 END,
           project = $10, pushed_at = clock_timestamp(), pushed_by = session_user
         WHERE session_no = $1 AND holder = $2 AND length = $3 AND origin = $11 AND session_id = $12`;
-      const { rowCount } = await client.query(change, [
-        ...[
-          sessionNo,
-          this.#link.storeId,
-          length,
-          events.length,
-          keep ?? null,
-          unsent.messageCount,
-          unsent.lastAtMs ?? null,
-        ],
-        ...[head && bodyOfHead(head), head && shownText(head.head.title), project, origin, name],
-      ]);
+      const { messageCount, lastAtMs = null } = unsent;
+      const counts = [sessionNo, this.#link.storeId, length, events.length, keep ?? null, messageCount, lastAtMs];
+      const shown = [head && bodyOfHead(head), head && shownText(head.head.title), project];
+      const { rowCount } = await client.query(change, [...counts, ...shown, origin, name]);
       if (rowCount !== 1) return false;
       if (events.length > 0) {
         const add = `INSERT INTO ${schema}.log (session_no, n, body) VALUES ($1, $2, $3)`;

@@ -10,7 +10,7 @@ import {
 import { Bringer } from "./bring.ts";
 import { isOfAll, type Link } from "./link.ts";
 import { type Follows, followsOf, noteSynced } from "./remote.ts";
-import { goneBack, lengthsThere, SESSION_COLUMNS, type SessionRow } from "./rows.ts";
+import { goneBack, HEAD_DIGEST, lengthsThere, SESSION_COLUMNS, type SessionRow } from "./rows.ts";
 
 export interface SyncProgress {
   /** How many of the sessions with something new are done. */
@@ -36,9 +36,14 @@ const OVERLAP = "10 minutes";
 /** So many rows are read at once, with the items of their sessions. */
 const PAGE = 100;
 
-/** SQL: the sessions of followed projects after a number that were pushed since the mark, or are to be tried again. */
+/**
+ * SQL: the sessions of followed projects after a number that were pushed since the mark, or are to be tried again. Those of which the
+ * store has a copy with all of it are left out.
+ */
 const FOLLOWED = (schema: string): string => `FROM ${schema}.sessions s
+  LEFT JOIN unnest($9::bigint[], $10::bigint[], $11::text[]) AS had(no, had_length, had_head) ON no = session_no
   WHERE (pushed_at >= coalesce($1::timestamptz - $8::interval, '-infinity') OR session_no = ANY ($6)) AND session_no > $7
+    AND (no IS NULL OR had_length < length OR had_head IS DISTINCT FROM ${HEAD_DIGEST})
     AND length > 0 AND holder <> $2 AND ($3::bigint IS NOT NULL AND last_at_ms >= $3
       OR EXISTS (SELECT FROM unnest($4::text[], $5::bigint[]) AS f(name, since) WHERE f.name = s.project AND last_at_ms >= f.since))`;
 
@@ -54,6 +59,7 @@ interface Copy extends NameOnHub {
   id: string;
   sessionNo: number;
   length: number;
+  head: string | undefined;
 }
 
 /** Brings what is new of all that a store follows. */
@@ -79,7 +85,8 @@ export class Syncer {
     const refuse = (sessionId: string, { message: reason }: Error): void => {
       if (!report.refused.some((one) => one.sessionId === sessionId)) report.refused.push({ sessionId, reason });
     };
-    const { sessionCount, gone, anew, shorter, isBack, mark } = await this.#news(follows, this.#copies(refuse));
+    const copies = this.#copies(refuse);
+    const { sessionCount, gone, anew, shorter, isBack, mark } = await this.#news(follows, copies);
     for (const { sessionId, error } of shorter) refuse(sessionId, error);
     const retry = isBack ? [...follows.retry] : [];
     let doneCount = 0;
@@ -87,7 +94,7 @@ export class Syncer {
     let failure: unknown;
     try {
       // Nothing is asked for the rows if there are none, which is so most of the time.
-      for await (const row of sessionCount === 0 ? [] : this.#followed(follows, anew, isBack)) {
+      for await (const row of sessionCount === 0 ? [] : this.#followed(follows, copies, anew, isBack)) {
         this.#link.signal?.throwIfAborted();
         try {
           const brought = await this.#follow(row, isBack, (count) => {
@@ -160,10 +167,10 @@ export class Syncer {
     return this.#link.read(() => {
       const { storeId } = this.#link;
       return [...allHubNotes(this.#repositories, onDamaged)].flatMap(([id, notes]) => {
-        const { isCopy, sessionNo, length = 0, origin = storeId, name = id } = notes;
+        const { isCopy, sessionNo, length = 0, head, origin = storeId, name = id } = notes;
         if (!isCopy || sessionNo === undefined) return [];
         const isThere = unlessDamagedIn(this.#repositories, id, () => this.#link.isCopy(id), onDamaged);
-        return isThere ? { id, sessionNo, length, origin, name } : [];
+        return isThere ? { id, sessionNo, length, head, origin, name } : [];
       });
     });
   }
@@ -188,7 +195,7 @@ export class Syncer {
       const { schema } = this.#link;
       const sql = `SELECT count(*) AS "sessionCount", (${ASKED_AT})::text AS now, ${MAY_LACK} AS "mayLack" ${FOLLOWED(schema)}`;
       type News = { sessionCount: number; now: string | null; mayLack: boolean };
-      const { rows } = await client.query<News>(sql, this.#termsOf(follows, 0));
+      const { rows } = await client.query<News>(sql, this.#termsOf(follows, copies, 0));
       const { sessionCount, now, mayLack } = rows[0]!;
       const there = await lengthsThere(
         client,
@@ -213,12 +220,17 @@ export class Syncer {
   }
 
   /** Yields the sessions that were begun anew, and the followed ones with something new. */
-  async *#followed(follows: Follows, anew: readonly SessionRow[], isBack: boolean): AsyncGenerator<SessionRow> {
+  async *#followed(
+    follows: Follows,
+    copies: readonly Copy[],
+    anew: readonly SessionRow[],
+    isBack: boolean,
+  ): AsyncGenerator<SessionRow> {
     yield* anew;
     for (let last = 0; ; ) {
       const rows = await this.#link.transaction(async (client) => {
         const sql = `SELECT ${SESSION_COLUMNS} ${FOLLOWED(this.#link.schema)} ORDER BY session_no LIMIT ${PAGE}`;
-        return (await client.query<SessionRow>(sql, this.#termsOf(follows, last, isBack))).rows;
+        return (await client.query<SessionRow>(sql, this.#termsOf(follows, copies, last, isBack))).rows;
       });
       yield* rows;
       if (rows.length < PAGE) return;
@@ -227,9 +239,9 @@ export class Syncer {
   }
 
   /** @param isBack  True to leave out what was pushed before the last sync: a hub that has gone back may have what was forgotten since. */
-  #termsOf({ mark, retry, projects, all }: Follows, last: number, isBack = false): unknown[] {
-    const names = projects.map(({ name }) => name);
-    const times = projects.map(({ sinceMs }) => sinceMs);
-    return [mark, this.#link.storeId, all, names, times, isBack ? [] : retry, last, isBack ? "0" : OVERLAP];
+  #termsOf({ mark, retry, projects, all }: Follows, copies: readonly Copy[], last: number, isBack = false): unknown[] {
+    const followed = [all, projects.map(({ name }) => name), projects.map(({ sinceMs }) => sinceMs)];
+    const had = (["sessionNo", "length", "head"] as const).map((name) => copies.map((copy) => copy[name]));
+    return [mark, this.#link.storeId, ...followed, isBack ? [] : retry, last, isBack ? "0" : OVERLAP, ...had];
   }
 }

@@ -29,8 +29,8 @@ const PAGE_ITEMS = 100;
 const redactor = new Redactor({ keepSecrets: false });
 
 /**
- * Finds the secrets that the store already holds, session by session, and then in items. Superseded messages and entries come after
- * those of their session.
+ * Finds the secrets that the store already holds, session by session, and then in items. Superseded messages, entries, and items that
+ * only a hub has a place for, come after those of their session.
  *
  * @param onUnreadable  Called for a damaged session, whose other messages and entries are skipped.
  */
@@ -38,9 +38,10 @@ export function* storedSecrets(
   store: Store,
   onUnreadable: (unreadable: { sessionId: string; reason: string }) => void,
 ): Generator<StoredSecret> {
+  const opened = internalsOf(store);
   for (const { id, title, project } of store.sessions({ onUnreadable })) {
     yield* secretsOf([title, project], id, null);
-    const session = internalsOf(store).resume(id);
+    const session = opened.resume(id);
     try {
       for (const messages of session.everyPage()) {
         for (const { id: messageId, parts, metadata } of messages) {
@@ -50,6 +51,13 @@ export function* storedSecrets(
       }
       for (const entries of session.everyEntry()) {
         for (const { position, value } of entries) yield* at(`entry ${position}`, secretsOf(value, id, null));
+      }
+      for (const { bytes, value, ...item } of opened.copies.itemsAside(id)) {
+        yield* secretsInItem({
+          ...item,
+          value: bytes === undefined ? value : Buffer.from(bytes, "base64"),
+          session: id,
+        });
       }
     } catch (error) {
       if (!StoreError.is(error, "STORE_CORRUPT")) throw error;
@@ -62,13 +70,25 @@ export function* storedSecrets(
 function* secretsInItems({ items }: Store): Generator<StoredSecret> {
   for (let offset = 0; ; offset += PAGE_ITEMS) {
     const page = items.list([], { limit: PAGE_ITEMS, offset });
-    for (const { namespace, key, value, session = null } of page) {
-      const place = redactor.redacted(`item ${JSON.stringify(namespace)} ${key}`);
-      const texts = value instanceof Uint8Array ? Buffer.from(value).toString("latin1") : value;
-      yield* at(place, secretsOf([namespace, key, texts], session, null));
-    }
+    for (const item of page) yield* secretsInItem(item);
     if (page.length < PAGE_ITEMS) return;
   }
+}
+
+function secretsInItem({
+  namespace,
+  key,
+  value,
+  session = null,
+}: {
+  namespace: string[];
+  key: string;
+  value: unknown;
+  session?: string | null;
+}): Generator<StoredSecret> {
+  const place = redactor.redacted(`item ${JSON.stringify(namespace)} ${key}`);
+  const texts = value instanceof Uint8Array ? Buffer.from(value).toString("latin1") : value;
+  return at(place, secretsOf([namespace, key, texts], session, null));
 }
 
 function* at(place: string, secrets: Iterable<StoredSecret>): Generator<StoredSecret> {

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { expect, onTestFinished } from "vitest";
 import { answerLines } from "../../src/cli/commands/recall.ts";
-import { follow, type Hub, unfollow } from "../../src/hub/index.ts";
+import { follow, type Hub, type SyncProgress, unfollow } from "../../src/hub/index.ts";
 import { importFiles } from "../../src/imports/import-files.ts";
 import { importRows } from "../../src/imports/import-rows.ts";
 import type { Store } from "../../src/index.ts";
@@ -394,6 +394,23 @@ test("a sync that was cut off goes on where it was", async () => {
   const { messageCount } = await hub.sync(away);
   expect(before + messageCount).toBe(700);
   expect(saidIn(away, "long")).toEqual(saidIn(home, "long"));
+});
+
+test("a sync with nothing new reads no session again that was pushed just before", async () => {
+  const { hub, home, away } = await hubWithStores();
+  for (const id of ["first", "second"]) home.session(id, { project: "web" }).append(talkOf(3));
+  await hub.push(home, WEB);
+  follow(away, "web");
+  const read: SyncProgress[] = [];
+  const onProgress = (progress: SyncProgress): unknown => read.push(progress);
+  await hub.sync(away);
+  await hub.sync(away, { onProgress });
+  expect(read).toEqual([]);
+  home.resume("second").update({ title: "Renamed" });
+  await hub.push(home, WEB);
+  await hub.sync(away, { onProgress });
+  expect(read).toMatchObject([{ doneCount: 1, sessionCount: 1 }]);
+  expect(away.resume("second").info().title).toBe("Renamed");
 });
 
 test("a push costs what is new, whatever the session's length", async () => {

@@ -1,10 +1,12 @@
 import { readFileSync } from "node:fs";
 import { expect } from "vitest";
 import type { Hub } from "../../src/hub/index.ts";
+import { storedSecrets } from "../../src/imports/stored-secrets.ts";
 import type { Store } from "../../src/index.ts";
 import { internalsOf } from "../../src/session/opened-store.ts";
 import { noteOnHub } from "../../src/store/index.ts";
 import { hubWithStores, talkOf, test } from "../support/hub.ts";
+import { SECRETS } from "../support/secrets.ts";
 import { temporaryStore } from "../support/temporary-store.ts";
 
 const WEB = { projects: ["web"] };
@@ -125,7 +127,7 @@ async function sharedUnderOtherId(): Promise<{ hub: Hub; home: Store; away: Stor
   return { hub, home, away, id };
 }
 
-const SECRET = "zqvbxkj-secret-word";
+const SECRET = SECRETS["aws-access-key"]!;
 
 test("tags and items of a session that has another id here are deleted and kept as if it had its own", async () => {
   const { hub, home, away, id } = await sharedUnderOtherId();
@@ -156,6 +158,13 @@ test("an item that has no place on one machine reaches a third, and comes once i
   away.items.delete(APP, "a");
   await hub.pull(away, id, { take: true });
   expect(away.items.get(APP, "a")).toMatchObject({ value: SECRET, session: id });
+});
+
+test("a secret is found in an item that had no place, too, and names the session that holds it", async () => {
+  const { away, id } = await sharedUnderOtherId();
+  const [aside, stored] = storedSecrets(away, () => {});
+  expect(stored).toEqual({ ...aside, place: 'item ["app"] b' });
+  expect(aside).toMatchObject({ sessionId: id, messageId: null, place: 'item ["app"] a' });
 });
 
 test("when a session is forgotten, no byte stays of its items, nor of those that had no place", async () => {

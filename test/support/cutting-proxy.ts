@@ -89,7 +89,7 @@ export class CuttingProxy {
 }
 
 /** Divides a stream of the protocol into messages: a type and a length, but the client's first has no type. */
-class Framer {
+export class Framer {
   #rest = Buffer.alloc(0);
   #isFirst: boolean;
 

@@ -133,6 +133,13 @@ export class Copies {
     this.#putItems(id, head, mergedItems(itemsForHub(repositories, id), head.items, known));
   }
 
+  /** Returns the items of a session that are on hubs only, because something else here has their names. */
+  itemsAside(id: string): HubItem[] {
+    const { repositories } = this.#ports;
+    const { elsewhere = {}, ...notes } = repositories.database.read(() => hubNotesOf(repositories, id));
+    return [notes, ...Object.values(elsewhere)].flatMap(({ aside = [] }) => aside);
+  }
+
   #overwrite(id: string, { title, settings }: SessionHead): void {
     const { sessions } = this.#ports.repositories;
     if (title !== null && title !== sessions.existing(id).title) sessions.rename(id, title);

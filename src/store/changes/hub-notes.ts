@@ -96,8 +96,10 @@ export function endOf(
   { entries, messages }: Repositories,
   sessionId: string,
 ): Required<Pick<HubNotes, "lastId" | "entryId">> {
-  const lastId = messages.newest(sessionId, 0, Number.MAX_SAFE_INTEGER, 1)[0]?.id ?? 0;
-  return { lastId, entryId: entries.before(sessionId, Number.MAX_SAFE_INTEGER, 1)[0]?.position ?? 0 };
+  return {
+    lastId: messages.lastOf(sessionId)?.id ?? 0,
+    entryId: entries.before(sessionId, Number.MAX_SAFE_INTEGER, 1)[0]?.position ?? 0,
+  };
 }
 
 /** What is told of a session whose rows are damaged, so that the others are not kept from anything. */
