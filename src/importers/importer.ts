@@ -129,7 +129,10 @@ export interface ImportFile {
   writtenAtMs?: number;
   /** True if the file was found in a folder and may be, for example, settings. It is skipped if no importer recognizes it. */
   isUncertain?: boolean;
-  /** True if nothing more will be written to the file. Incomplete messages are then yielded as they are. */
+  /**
+   * True if nothing more will be written to the file. Incomplete messages are then yielded as they are, but a call that its writer
+   * tells otherwise in the end stays a warning.
+   */
   isFinished?: boolean;
   /**
    * For a database that is read repeatedly: a fingerprint of each session, by session id. The importer skips sessions whose

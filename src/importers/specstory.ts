@@ -87,7 +87,8 @@ class SpecStoryTranslator extends Translator<TextLine> {
     Object.assign(this.#facts, { externalId: id, unlessFrom: SOURCES[agent!], folder, createdAtMs, metadata });
   }
 
-  #endSaid(): void {
+  /** @param isLast  True at the end of the file. SpecStory may have stopped within the block of a tool, and writes it whole later. */
+  #endSaid(isLast = false): void {
     if (this.#said === undefined) return;
     const { line, isUser, isSidechain, model, stamp, lines } = this.#said;
     this.#said = undefined;
@@ -116,6 +117,10 @@ class SpecStoryTranslator extends Translator<TextLine> {
         parts.push(piece);
         continue;
       }
+      if (isLast && !piece.isEnded) {
+        this.warn(line, notYet(`the block of the tool ${JSON.stringify(piece.name)} has no end`));
+        continue;
+      }
       const toolCallId = `tool-${++this.#callCount}`;
       parts.push({ type: "tool_call", toolCallId, name: piece.name, args: piece.args });
       addParts();
@@ -131,7 +136,7 @@ class SpecStoryTranslator extends Translator<TextLine> {
   }
 
   protected override end(isFinished: boolean): void {
-    if (isFinished) this.#endSaid();
+    if (isFinished) this.#endSaid(true);
     else if (this.#said !== undefined) this.warn(this.#said.line, notYet("SpecStory may be writing"));
   }
 
@@ -186,6 +191,7 @@ interface ToolUse {
   name: string;
   args: Record<string, string>;
   result: string | undefined;
+  isEnded: boolean;
 }
 
 const ELEMENT = /^<(?:think|tool-use data-tool-type="([^"]*)" data-tool-name="([^"]*)")>/;
@@ -214,7 +220,8 @@ function piecesOf(lines: readonly string[]): (Part | ToolUse)[] {
       .replace(/<\/(?:think|tool-use)>\s*$/, "")
       .trimEnd()
       .replace(/<\/details>$/, "");
-    if (name !== undefined) pieces.push(toolUseOf(type, name, summary, body.split("\n")));
+    if (name !== undefined)
+      pieces.push({ ...toolUseOf(type, name, summary, body.split("\n")), isEnded: /<\/tool-use>\s*$/m.test(inside) });
     else if (body.trim() !== "") pieces.push({ type: "reasoning", text: body.trim() });
   }
   addText(lines.length);
@@ -222,7 +229,7 @@ function piecesOf(lines: readonly string[]): (Part | ToolUse)[] {
 }
 
 /** Returns the name, arguments and result of a tool, as far as Markdown shows them. The result is the last block of code. */
-function toolUseOf(type: string, name: string, summary: string, body: readonly string[]): ToolUse {
+function toolUseOf(type: string, name: string, summary: string, body: readonly string[]): Omit<ToolUse, "isEnded"> {
   const [, told = summary] = /^Tool use: \*\*[^*]*\*\*(?: • )?\s*([\s\S]*)$/.exec(summary) ?? [];
   const end = body.findLastIndex((line) => line.trim() !== "");
   const block = new OpenBlock();

@@ -19,7 +19,7 @@ import type { Exclusions, Store } from "../session/store.ts";
 import { ExclusionRules } from "./exclusions.ts";
 import { ImportPace } from "./import-pace.ts";
 import { ImportReader, type ReadEvent } from "./import-reader.ts";
-import { type FileToRead, folderOf, type KnownMessages, PartChanged } from "./known-part.ts";
+import { type FileToRead, folderOf, type KnownMessage, type KnownMessages, PartChanged } from "./known-part.ts";
 import { partingOf } from "./parting.ts";
 import { growthBeyond, haveSameContent, incomingOf, noteOpening, type PendingMessage } from "./pending-message.ts";
 import type { Replaced } from "./redaction/redact.ts";
@@ -256,9 +256,9 @@ export class ImportRun {
         for (const one of open.values()) one.firstNew = undefined;
         notePart();
       } else if (event.kind === "known") {
-        passOver(event, open.get(event.session));
-        messageCount += event.ids.length;
-        report.knownCount += event.ids.length;
+        this.#passOver(event, open.get(event.session));
+        messageCount += event.messages.length;
+        report.knownCount += event.messages.length;
       } else if (event.kind === "title") {
         const one = open.get(event.session)?.target;
         if (one?.stays.hasExcluded) continue;
@@ -281,13 +281,8 @@ export class ImportRun {
         }
         if (event.kind === "entry") one.entries.push({ event, after: one.pending.length });
         else {
-          const pending = event.kind === "message" ? this.#asStored(event, one) : event;
-          one.pending.push(pending);
-          if (pending.kind === "message") {
-            const { storedIds } = pending;
-            if (storedIds !== undefined) hasOnlyMessages = false;
-            one.path.add(pending.message.id, storedIds && [event.message.id!, ...storedIds]);
-          }
+          if (event.kind === "message") one.path.add(event.message.id);
+          one.pending.push(this.#asStored(event, one));
           noteOpening(one.opening, event);
         }
         pendingCount += 1;
@@ -323,17 +318,39 @@ export class ImportRun {
   }
 
   /** Gives a message the id under which the store has it from the shorter file. */
-  #asStored(event: MessageEvent, { target: { origin }, path }: OpenImport): PendingMessage {
+  #asStored(event: PendingMessage, open: OpenImport): PendingMessage {
+    if (event.kind !== "message") return event;
     const { message, earlierIds } = event;
-    const { intake } = this.#store;
-    if (earlierIds === undefined || intake.knows(origin, message.id)) return event;
-    // Earlier versions have made it the first message of a session of its own, which goes on.
-    if (intake.has({ source: origin.source, externalId: forkName(origin, message.id) })) return event;
-    // The file may have another message under such an id: some models number the calls of each turn from 1.
-    const storedIds = earlierIds.filter((id) => !path.isInTranscript(id) && intake.knows(origin, id));
-    // Nothing comes back of a message that was forgotten in part.
-    const id = storedIds.find((one) => intake.holderOf(origin, one) === undefined) ?? storedIds[0];
+    const storedIds = this.#storedIds({ id: message.id, earlierIds }, open);
+    const [id] = storedIds;
     return id === undefined ? event : { ...event, prepared: undefined, message: { ...message, id }, storedIds };
+  }
+
+  /** Finds the ids under which the store has a message of the path from the shorter file, and renames it to the first of them. */
+  #storedIds({ id, earlierIds }: KnownMessage, { target: { origin }, path }: OpenImport): string[] {
+    const { intake } = this.#store;
+    // It may be the first message of a session of its own, which goes on.
+    const isStored = (one: string): boolean =>
+      intake.knows(origin, one) || intake.has({ source: origin.source, externalId: forkName(origin, one) });
+    if (earlierIds === undefined || isStored(id)) return [];
+    // The file may have another message under such an id: some models number the calls of each turn from 1.
+    const found = earlierIds.filter((one) => !path.hasOther(one, id) && isStored(one));
+    // Nothing comes back of a message that was forgotten in part.
+    const isForgotten = (one: string): boolean => intake.holderOf(origin, one) === undefined;
+    const storedIds = [...found.filter(isForgotten), ...found.filter((one) => !isForgotten(one))];
+    path.rename(id, storedIds);
+    return storedIds;
+  }
+
+  /** @throws {PartChanged} if messages that are in the store belong elsewhere now. */
+  #passOver({ folder, messages }: KnownMessages, open: OpenImport | undefined): void {
+    if (open === undefined || (folder !== undefined && open.target.stays.nameOf(folder, messages[0]!.id) !== "")) {
+      throw new PartChanged();
+    }
+    for (const message of messages) {
+      open.path.add(message.id);
+      this.#storedIds(message, open);
+    }
   }
 
   /** Returns the import of the session to which a message belongs by its folder; undefined if the message is left out. */
@@ -448,6 +465,7 @@ export class ImportRun {
         report.warnings.push({ line: first.line, reason });
       }
       Object.assign(open, { origin, session });
+      open.pending = open.pending.map((one) => this.#asStored(one, open));
       report.sessionIds.push(session.id);
       this.sessionIds.add(session.id);
     }
@@ -731,14 +749,6 @@ function newImport(
   one.target = target ?? one;
   one.newest = one;
   return one;
-}
-
-/** @throws {PartChanged} if messages that are in the store belong elsewhere now. */
-function passOver({ folder, ids }: KnownMessages, open: OpenImport | undefined): void {
-  if (open === undefined || (folder !== undefined && open.target.stays.nameOf(folder, ids[0]!) !== "")) {
-    throw new PartChanged();
-  }
-  for (const id of ids) open.path.add(id);
 }
 
 /** The external id of the session that a file becomes if it goes on apart from its session with this message. */

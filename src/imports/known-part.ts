@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { OPENING_MESSAGES, OPENING_ROLES } from "../core/remembered.ts";
 import { textOf } from "../core/text.ts";
 import { isPause } from "../importers/head.ts";
-import type { ImportFile, ReadableEvent } from "../importers/importer.ts";
+import type { EarlierIds, ImportFile, ReadableEvent } from "../importers/importer.ts";
 import { parsedOf } from "../importers/message-event.ts";
 import type { KnownPart } from "../session/moving/intake.ts";
 
@@ -15,7 +15,12 @@ export interface KnownMessages {
   session: string;
   /** The folder of the first one that tells its folder. No other tells another one. */
   folder: string | undefined;
-  ids: string[];
+  messages: KnownMessage[];
+}
+
+export interface KnownMessage {
+  id: string;
+  earlierIds: EarlierIds["earlierIds"] | undefined;
 }
 
 /** The file does not begin with the part that an earlier import has read. It must be read whole. */
@@ -95,13 +100,13 @@ export class PartReading {
     let known: KnownMessages | undefined;
     for await (const event of events) {
       if (event.kind === "message" && this.#isKnown(event)) {
-        const { session, message } = event;
+        const { session, earlierIds } = event;
         const folder = folderOf(event);
-        if (known?.session === session && (folder === undefined || folder === known.folder)) known.ids.push(message.id);
-        else {
+        if (known?.session !== session || (folder !== undefined && folder !== known.folder)) {
           if (known !== undefined) yield known;
-          known = { kind: "known", session, folder, ids: [message.id] };
+          known = { kind: "known", session, folder, messages: [] };
         }
+        known.messages.push({ id: event.message.id, earlierIds });
         continue;
       }
       if (known !== undefined) yield known;

@@ -9,8 +9,6 @@ export class TranscriptPath {
   readonly #after: string | undefined;
   readonly #ids: string[] = [];
   #indexes: Map<string, number> | undefined;
-  /** The ids in the store of messages that have others in the file. */
-  readonly #idsInStore = new Map<string, string>();
 
   constructor(parent?: TranscriptPath, after?: string) {
     this.#parent = parent;
@@ -24,11 +22,18 @@ export class TranscriptPath {
     return this.#family.length === 1;
   }
 
-  /** Adds a message to the end. A message may come again after a pause. @param others  Further ids by which the message is found. */
-  add(id: string, others: readonly string[] = []): void {
+  /** Adds a message to the end. A message may come again after a pause. */
+  add(id: string): void {
+    if (this.#indexes?.has(id)) return;
     this.#indexes?.set(id, this.#ids.length);
     this.#ids.push(id);
-    for (const other of others) this.#idsInStore.set(other, id);
+  }
+
+  /** Gives a message the first of the ids that it has in the store. It is found by the others and by its old id, too. */
+  rename(id: string, idsInStore: readonly string[]): void {
+    const index = this.#indexOf(id)!;
+    this.#ids[index] = idsInStore[0] ?? id;
+    for (const one of idsInStore) this.#indexes!.set(one, index);
   }
 
   /** Yields the ids of the messages before one, newest first. If it is not on this path, it yields nothing. */
@@ -51,6 +56,11 @@ export class TranscriptPath {
     return this.#family.some((path) => path.#indexOf(id) !== undefined);
   }
 
+  /** True if the transcript has one message under a name, and another one under an id of this path. */
+  hasOther(name: string, id: string): boolean {
+    return this.isInTranscript(name) && this.#indexOf(name) !== this.#indexOf(id);
+  }
+
   /** True for a message of the transcript that this path does not hold. */
   isElsewhere(id: string): boolean {
     if (this.#indexOf(id) !== undefined) return false;
@@ -66,7 +76,6 @@ export class TranscriptPath {
   /** A message that has grown since its import is stored with a second one, `<id>+<number of its first parts>`. */
   #indexOf(id: string): number | undefined {
     this.#indexes ??= new Map(this.#ids.map((id, index) => [id, index]));
-    const idInStore = this.#idsInStore.get(id) ?? id;
-    return this.#indexes.get(idInStore) ?? this.#indexes.get(idInStore.replace(/\+\d+$/, ""));
+    return this.#indexes.get(id) ?? this.#indexes.get(id.replace(/\+\d+$/, ""));
   }
 }

@@ -9,7 +9,7 @@ import { type SessionFacts, Translator } from "../translator.ts";
 import { derivedId, millisecondsOf, objectOf, pathOfAddress, saidOf, stringOf } from "../values.ts";
 import { isLog, readSession, type SessionItem } from "./log.ts";
 import { promptOf } from "./prompt.ts";
-import { replyOf } from "./response.ts";
+import { beforeCalls, replyOf } from "./response.ts";
 
 /**
  * Reads the chats of Visual Studio Code: `…/User/workspaceStorage/<workspace>/chatSessions/<session>.json`, the `.jsonl` of newer
@@ -67,6 +67,7 @@ class ChatTranslator extends Translator<SessionItem> {
     lines = [line],
     after,
     isOpen = false,
+    isLast = false,
     kept,
   }: SessionItem): string | undefined {
     if (key !== "requests") {
@@ -85,10 +86,12 @@ class ChatTranslator extends Translator<SessionItem> {
     const id = stringOf(value.requestId) ?? derivedId(value.message, value.timestamp);
     const prompt = this.#isWaiting ? [] : promptOf(value, id, line, this.#added);
     const isEnded = ENDED.has(objectOf(value.modelState).value) || isObject(value.result) || value.isCanceled === true;
-    const reply = replyOf(value, id, line);
+    const told = isLast && !isEnded ? beforeCalls(value) : value;
+    const reply = replyOf(told, id, line);
     const mayChange = this.file.isFinished !== true && (isOpen || !isEnded);
     this.#isWaiting ||= mayChange;
     if (this.#isWaiting) for (const one of lines) this.warn(one, notYet("the response may go on"));
+    else if (told !== value) this.warn(line, notYet("the response has not ended, and tells of its calls at its end"));
     const entries = this.#isWaiting ? prompt : [...prompt, ...reply];
     if (entries.length === 0) return undefined;
     const branches = this.open();

@@ -16,6 +16,8 @@ export interface SessionItem {
   after?: string | null;
   /** True if the file may end within what was saved of it at once. */
   isOpen?: boolean;
+  /** True for the request that was sent last. */
+  isLast?: boolean;
   /** Set after the last request if some were taken back: the ids of all others. */
   kept?: ReadonlySet<string | null>;
 }
@@ -110,7 +112,8 @@ class SessionLog {
     for (const [key, value] of Object.entries(this.#fields)) yield { line: 1, key, value };
     for (const request of this.#sent) {
       const { lines, value, after } = request;
-      yield { line: lines[0]!, key: "requests", value, lines, after, isOpen: request === this.#newest };
+      const when = { after, isOpen: request === this.#newest, isLast: request === this.#sent.at(-1) };
+      yield { line: lines[0]!, key: "requests", value, lines, ...when };
     }
     const current = new Set(this.#current);
     if (this.#sent.every((request) => current.has(request))) return;

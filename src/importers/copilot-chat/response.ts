@@ -108,6 +108,13 @@ export function replyOf(request: JsonObject, requestId: string, line: number): M
   return entries;
 }
 
+/** Cuts a response off before its first call: what the calls were given and returned comes at the end of the response. */
+export function beforeCalls(request: JsonObject): JsonObject {
+  const items = Array.isArray(request.response) ? request.response : [];
+  const at = items.findIndex((item) => TOOLS.has(objectOf(item).kind));
+  return at === -1 ? request : { ...request, response: items.slice(0, at) };
+}
+
 function callsIn({ toolCallRounds }: JsonObject): Call[] {
   return objectsOf(toolCallRounds).flatMap(({ toolCalls, timestamp }, round) =>
     objectsOf(toolCalls).map((call, index): Call => {

@@ -1,3 +1,4 @@
+import { utimesSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { copilotChat } from "../../../src/importers/copilot-chat/importer.ts";
@@ -123,6 +124,44 @@ test("a chat has the folder of its workspace, and a response waits until it is c
   expect(await save({ kind: 2, k: ["requests", 0, "response"], v: [{ value: "A" }] })).toEqual([1, 0, 1]);
   expect(await save({ kind: 1, k: ["customTitle"], v: "The pump" })).toEqual([0, 0, 1]);
   expect(store.sessions()).toMatchObject([{ externalId: ID, project: "/work/my pump" }]);
+});
+
+test("a response that rested within a call is told with what the call was given and returned, once", async () => {
+  const path = join(temporaryFolder(), "chatSessions", `${ID}.jsonl`);
+  const store = temporaryStore();
+  const shown = [{ value: "I look." }, tool("a", "copilot_readFile"), { value: "Done." }];
+  const metadata = {
+    toolCallRounds: [{ toolCalls: [called("a__vscode-1", "read_file", { filePath: "/w/a" })] }],
+    toolCallResults: { "a__vscode-1": { content: [{ value: "one" }] } },
+  };
+  const rested = [start(request("Look", shown, { modelState: { value: 0 } }))];
+  const ends = { kind: 1, k: ["requests", 0, "result"], v: { metadata } };
+  for (const [lines, counts] of [
+    [rested, [2, 1]],
+    [
+      [...rested, ends],
+      [3, 0],
+    ],
+    [
+      [...rested, ends],
+      [0, 0],
+    ],
+  ] as const) {
+    put(path, jsonLines(lines));
+    utimesSync(path, 1, 1);
+    const { newCount, warningCount } = await importFiles(store, path, { summarize: false, again: true });
+    expect([newCount, warningCount]).toEqual(counts);
+  }
+  const said = store.resume(store.sessions()[0]!.id).messages();
+  expect(said.flatMap(({ parts }) => parts)).toMatchObject([
+    { text: "Look" },
+    { text: "I look." },
+    { toolCallId: "a__vscode-1", args: { filePath: "/w/a" } },
+    { toolCallId: "a__vscode-1", content: "one" },
+    { text: "Done." },
+  ]);
+  const killed = await eventsOfLines(copilotChat, [...rested, push([request("Go on", [])])]);
+  expect(saidIn(killed)).toContain("assistant: I look. | >a");
 });
 
 const [A, B, C] = ["a", "b", "c"].map((id) => request(id, [{ value: id.toUpperCase() }])) as [object, object, object];

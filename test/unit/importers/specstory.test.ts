@@ -132,6 +132,14 @@ test("a block that was never closed ends before a newer message", async () => {
   expect(saidIn(events)).toEqual(["user: ```\nhorn", "assistant: On."]);
 });
 
+test("a last block of a tool waits until it has its end, and all else is told", async () => {
+  const cut = `${HEAD}_**Agent (m 2026-03-05 09:00Z)**_\n\nI look.\n\n<tool-use data-tool-type="shell" data-tool-name="Bash">\n\n\`\`\`text\n1\n`;
+  const events = await eventsOf(specstory, cut);
+  expect(saidIn(events)).toEqual(["assistant: I look."]);
+  expect(events).toContainEqual({ kind: "warning", line: 5, reason: expect.stringContaining('"Bash" has no end') });
+  expect(saidIn(await eventsOf(specstory, `${cut}</tool-use>\n`))).toEqual(["assistant: I look. | >tool-1"]);
+});
+
 test("a message keeps its id when messages are written before it", async () => {
   const later = "_**User (2026-03-05 09:05:00Z)**_\n\nlater\n";
   const ids = async (text: string) => messagesIn(await eventsOf(specstory, HEAD + text)).map(({ id }) => id);

@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { PAUSE } from "../../../src/importers/importer.ts";
 import { ImportRun } from "../../../src/imports/import-run.ts";
+import type { FileToRead } from "../../../src/imports/known-part.ts";
 import { internalsOf } from "../../../src/session/opened-store.ts";
 import type { Store } from "../../../src/session/store.ts";
 import { temporaryStore } from "../../support/temporary-store.ts";
@@ -50,9 +52,14 @@ const EXEC = readFileSync(new URL("../../fixtures/importers/codex/exec.jsonl", i
   .split("\n")
   .map((text) => JSON.parse(text) as object);
 
-async function importFinished(store: Store, lines: readonly object[]) {
+/** Importers look at so many bytes before they yield anything. */
+const BLANK = `${" ".repeat(8_000)}\n`;
+
+async function importFinished(store: Store, lines: readonly object[], about: Partial<FileToRead> = {}) {
   const run = new ImportRun(store, { format: "auto" });
-  return run.read({ ...fileOf(jsonLines(lines), 65_536, PATH), isUncertain: true, isFinished: true });
+  const file = fileOf(BLANK + jsonLines(lines), 65_536, PATH);
+  const report = await run.read({ ...file, isUncertain: true, isFinished: true, ...about });
+  return { ...report, part: run.takePart(PATH) };
 }
 
 /** What each session says, in order. One thought may be told as several. */
@@ -151,20 +158,21 @@ test("a prompt that is typed twice before a rest is there twice", async () => {
   expect(saidIn(store)).toEqual([["user: text Go on", "user: text Go on"]]);
 });
 
+const callEnd = (output: string) => ({
+  type: "exec_command_end",
+  call_id: "1",
+  command: ["ls"],
+  aggregated_output: output,
+  exit_code: 0,
+});
+
 test("a call whose number an earlier turn had, too, is not taken for that one", async () => {
-  const end = (output: string) => ({
-    type: "exec_command_end",
-    call_id: "1",
-    command: ["ls"],
-    aggregated_output: output,
-    exit_code: 0,
-  });
   const payloads = [
     ...prompt("List the tools"),
-    end("rag"),
+    callEnd("rag"),
     { type: "task_complete" },
     ...Array.from({ length: 80 }, (_, at) => [...prompt(`Turn ${at}`), { type: "task_complete" }]).flat(),
-    end("wax"),
+    callEnd("wax"),
     { type: "function_call", name: "shell", arguments: '{"cmd":"ls shelf"}', call_id: "1" },
     { type: "function_call_output", call_id: "1", output: "wax" },
     { type: "task_complete" },
@@ -187,4 +195,55 @@ test("a session in two parts, as earlier versions stored it, goes on in its seco
   expect(store.sessions()).toHaveLength(2);
   expect(session.messages().at(-1)!.text).toBe("It shines.");
   expect(second.messages().map(({ text }) => text)).toEqual(whole.map(({ text }) => text));
+});
+
+test("a file that went on apart from its session stays one session when it goes on after a rest", async () => {
+  const { store: clean } = await grown(ROLLOUT, []);
+  const second = ROLLOUT.slice(0, -5);
+  const answer = { type: "message", role: "assistant", content: [{ type: "output_text", text: "It rusts." }] };
+  const other = rolloutOf([...PAYLOADS.slice(0, -5), ...prompt("Now the iron"), answer, { type: "task_complete" }]);
+  for (let cut = second.length + 1; cut < ROLLOUT.length; cut += 1) {
+    const { store } = await grown(other, []);
+    await importFinished(store, ROLLOUT.slice(0, cut - 1));
+    await importFinished(store, ROLLOUT.slice(0, cut));
+    await importFinished(store, ROLLOUT);
+    expect(store.sessions(), `cut at ${cut}`).toHaveLength(2);
+    expect(saidIn(store)).toContainEqual(saidIn(clean)[0]);
+    store.close();
+  }
+});
+
+test("a message that was told as an event does not make each later import compare the whole file", async () => {
+  const turns = Array.from({ length: 9 }, (_, number) => [
+    ...prompt(`Turn ${number}`),
+    { type: "agent_message", message: `Done ${number}.` },
+    { type: "message", role: "assistant", content: [{ type: "output_text", text: `Done ${number}.` }] },
+    { type: "task_complete" },
+  ]);
+  const again = [{ type: "thread_rolled_back", num_turns: 1 }, ...turns.pop()!];
+  const lines = rolloutOf([...turns.flat(), ...again]);
+  const { store: clean, reports } = await grown(lines, []);
+  const store = temporaryStore();
+  let known: FileToRead["known"];
+  const end = lines.length - again.length;
+  for (const length of [end - 7, end, lines.length]) {
+    const report = await importFinished(store, lines.slice(0, length), { known });
+    expect(report).toMatchObject({ error: null, warnings: [] });
+    known = report.part;
+  }
+  expect(known).toEqual(reports[0]!.part);
+  expect(saidIn(store)).toEqual(saidIn(clean));
+});
+
+test("a message that was told as an event is there once while the file is followed", async () => {
+  const { store: clean } = await grown(ROLLOUT, []);
+  for (const [cut] of ROLLOUT.entries()) {
+    const { store } = await grown(ROLLOUT.slice(0, cut), []);
+    async function* chunks() {
+      for (const one of ROLLOUT) yield* [Buffer.from(jsonLines([one])), PAUSE];
+    }
+    expect((await importFinished(store, [], { chunks: chunks() })).warnings).toEqual([]);
+    expect(saidIn(store), `cut at ${cut}`).toEqual(saidIn(clean));
+    store.close();
+  }
 });
