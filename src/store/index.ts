@@ -131,7 +131,7 @@ export { type BackupOptions, type BackupReport, backupStore } from "./file/backu
 export { fileFindings } from "./file/file-findings.ts";
 export { advice, type Finding, ok, problem, quoted } from "./file/finding.ts";
 export { openDatabase, openForHook, type StoreDatabase } from "./file/open.ts";
-export { type QueryParams, type QueryRow, queryRows } from "./file/query.ts";
+export { Queries, type QueryParams, type QueryRow } from "./file/query.ts";
 export { type RestoreReport, refuseInUse, restoreStore } from "./file/restore.ts";
 export { rowOfText, rowText } from "./moves/row-text.ts";
 export { movable, sessionRows } from "./moves/session-rows.ts";
