@@ -108,6 +108,7 @@ export type { EvidenceRow, TextRow } from "./derived/evidence.ts";
 export { enteringSteps } from "./derived/features.ts";
 export type { FullTextRepository, IndexTotals, SearchText } from "./derived/full-text.ts";
 export { idAt, placeCountOf } from "./derived/id-block.ts";
+export { soundSteps } from "./derived/past-forests.ts";
 export type { ClaimableVector } from "./derived/pending-vectors.ts";
 export type { FollowedRow, StagedMessage, Target, UnstagedMessage } from "./derived/reembedding.ts";
 export { type SearchScope, sampleStep } from "./derived/search-scope.ts";

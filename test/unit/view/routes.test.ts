@@ -80,7 +80,12 @@ test("a step of a program without a user is not said to be the user's", async ()
   const view = await ServedView.entered(store);
   const joined = store.query("SELECT min(id) AS id FROM unions WHERE kind = 'join'")[0]!;
   const why = await view.get("/api/why", { session: "s", position: Number(joined.id) });
-  expect(why).toMatchObject({ kind: "join", score: null, text: "It goes on with the step before it." });
+  expect(why).toMatchObject({
+    kind: "join",
+    score: null,
+    speaker: "assistant",
+    text: "It goes on with the step before it.",
+  });
 });
 
 test("the list follows new messages, new sessions, titles and what is forgotten", async () => {
@@ -441,6 +446,7 @@ test("the log comes in pages, has the decisions and the steps of each cluster, a
     expect(why).toMatchObject({ kind, position: id, text: expect.stringMatching(/\.$/) });
   }
   expect(await view.refusable("/api/why", { session: "t", position: 1 })).toMatchObject({ status: 400 });
+  expect(await view.refusable("/api/why", { session: "nobody", position: 1 })).toMatchObject({ status: 404 });
   const expanded = await view.get("/api/members", { root: forest.themes[0]!.handle, limit: 3 });
   expect(expanded.members).toHaveLength(3);
   expect(expanded.memberCount).toBe(forest.themes[0]!.messageCount);
