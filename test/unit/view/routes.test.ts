@@ -713,6 +713,17 @@ test("what agents used is told by day, project, model and agent, without a price
     { day, project: "bakery", model: "m", agent: null, replyCount: 2, ...tokens, costUsd: null },
   ]);
   expect(store.query(sql)).toHaveLength(2);
+  // A reader's day begins at another hour, as in the list that a day leads to.
+  for (const [offsetMinutes, its] of [
+    [60, "2026-02-03"],
+    [-300, "2026-02-02"],
+    [330, "2026-02-03"],
+  ] as const) {
+    const there = await view.get("/api/usage", { offsetMinutes });
+    expect(there.rows.map((row) => row.day)).toEqual([its, its]);
+    expect(store.query(there.sql)).toEqual(there.rows);
+    expect((await view.get("/api/sql", { query: there.sql })).rows).toHaveLength(2);
+  }
   store.resume("b").append([told("n", 60)]);
   const asked = await Promise.all([view.get("/api/usage", {}), view.get("/api/usage", {})]);
   for (const { rows: now } of asked) expect(now.map(({ replyCount }) => replyCount)).toEqual([2, 2]);
