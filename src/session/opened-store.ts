@@ -45,10 +45,10 @@ import {
   mergeProjects,
   openDatabase,
   projectNow,
+  Queries,
   type QueryParams,
   type QueryRow,
   QuickReader,
-  queryRows,
   type RelatedSession,
   type Repositories,
   type RestoreReport,
@@ -228,6 +228,7 @@ export class OpenedStore implements Store {
   readonly #closing = new AbortController();
   /** One object for each session, because two would disagree about its next seq. */
   readonly #sessions = new Map<string, OpenedSession>();
+  readonly #queries: Queries;
   #quickReader: QuickReader | undefined;
   readonly items: StoreItems;
   /** What imports use. */
@@ -239,6 +240,7 @@ export class OpenedStore implements Store {
   constructor(database: StoreDatabase, chosen: ChosenPorts) {
     setMaxListeners(0, this.#closing.signal); // one listener for each session that is resolving
     this.#database = database;
+    this.#queries = new Queries(database);
     this.#ports = new SessionPorts(database, chosen, this.#closing.signal);
     this.#repositories = this.#ports.repositories;
     this.items = new StoreItems(this.#ports);
@@ -666,6 +668,7 @@ export class OpenedStore implements Store {
     this.#database.refuseAtomic("close");
     this.#closing.abort(new StoreError("STORE_CLOSED", { path: this.#database.path }));
     if (!this.#database.readonly) this.#tidy();
+    this.#queries.close();
     this.#database.client.close();
   };
 
@@ -675,7 +678,7 @@ export class OpenedStore implements Store {
 
   /** Like `query`, but yields one row at a time, for large results. */
   queryRows(sql: string, options: { params?: QueryParams; heapBytesMax?: number } = {}): Generator<QueryRow> {
-    return queryRows(this.#database, sql, options);
+    return this.#queries.rows(sql, options);
   }
 
   /** Returns what imports and watches leave out. */

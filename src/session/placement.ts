@@ -1,9 +1,10 @@
 import { DamageError } from "../core/damage.ts";
 import { StoreError } from "../core/errors.ts";
 import { formatHandle } from "../core/handle.ts";
-import { joinCluster, type OpenCluster, type StepFeatures, startCluster } from "../forest/cluster.ts";
+import type { Role } from "../core/message.ts";
+import { joinCluster, startCluster } from "../forest/cluster.ts";
 import { fitOf } from "../forest/placement.ts";
-import { enteringSteps, type Repositories } from "../store/index.ts";
+import { type Repositories, soundSteps } from "../store/index.ts";
 
 /** Why a step is in its cluster. */
 export interface Placement {
@@ -12,6 +13,8 @@ export interface Placement {
   kind: "start" | "join";
   seqFirst: number;
   seqLast: number;
+  /** Whose the first message is. */
+  speaker: Role;
   /** The score by which the step joined; null if it starts the cluster, or joins by the structure of work with tools. */
   score: number | null;
   /** The mean cosine of the step with the cluster's messages; null if one of the two has no vector, or if there is no score. */
@@ -24,36 +27,30 @@ export interface Placement {
 
 /** @throws {StoreError} `OPTION_INVALID` if no step of the session entered the forest at this log position. */
 export function placementAt(repositories: Repositories, sessionId: string, position: number): Placement {
-  const { unions, generations } = repositories;
+  const { messages, unions, generations } = repositories;
   const row = unions.at(position);
   const { kind } = row ?? {};
   if (row?.sessionId !== sessionId || row.level !== "cluster" || (kind !== "start" && kind !== "join")) {
     const expected = "the log position at which a step of the session entered the forest";
     throw new StoreError("OPTION_INVALID", { option: "position", expected, actual: position });
   }
-  const step = stepOf(repositories, sessionId, row.node);
-  const cluster = formatHandle("cluster", row.root, position);
-  const place = { cluster, kind, seqFirst: step.seqFirst, seqLast: step.seqLast, score: row.score };
-  if (kind === "start") return { ...place, similarity: null, isAdjacent: null, isSameTurn: null };
-  const dimension = generations.newest()!.dimension;
-  let before: OpenCluster | undefined;
-  const entries = unions.entriesOf({ sessionId, root: row.root, from: 0, position: position - 1 });
   const isByStructure = row.score === null; // then only the newest step of the cluster counts
-  for (const { stepId } of isByStructure ? entries.slice(-1) : entries) {
-    const entered = stepOf(repositories, sessionId, stepId);
-    if (before === undefined) before = startCluster(entered, dimension);
-    else joinCluster(before, entered);
-  }
-  if (before === undefined) throw new DamageError(`the log lacks the start of cluster ${row.root}`);
-  const { similarity = null, ...structure } = fitOf(step, before);
+  const before = { sessionId, root: row.root, from: 0, position: position - 1 };
+  const entries = kind === "start" ? [] : unions.lastEntriesOf(before, isByStructure ? 1 : -1);
+  const stepIds = [...entries.map(({ stepId }) => stepId), row.node];
+  const stepOf = new Map(soundSteps(messages, stepIds).map((step) => [step.features.id, step]));
+  const lost = stepIds.find((stepId) => !stepOf.has(stepId));
+  if (lost !== undefined) throw new DamageError(`step ${lost} of the log has no messages`);
+  const { features, role: speaker } = stepOf.get(row.node)!;
+  const { seqFirst, seqLast } = features;
+  const cluster = formatHandle("cluster", row.root, position);
+  const place = { cluster, kind, seqFirst, seqLast, speaker, score: row.score };
+  if (kind === "start") return { ...place, similarity: null, isAdjacent: null, isSameTurn: null };
+  const [first, ...others] = entries.map(({ stepId }) => stepOf.get(stepId)!.features);
+  if (first === undefined) throw new DamageError(`the log lacks the start of cluster ${row.root}`);
+  const held = startCluster(first, generations.newest()!.dimension);
+  for (const entered of others) joinCluster(held, entered);
+  const seqBefore = messages.seqBefore(sessionId, seqFirst);
+  const { similarity = null, ...structure } = fitOf({ ...features, seqBefore }, held);
   return { ...place, similarity: isByStructure ? null : similarity, ...structure };
-}
-
-function stepOf({ messages }: Repositories, sessionId: string, stepId: number): StepFeatures {
-  const seqs = messages.byIds(messages.idsOfSteps([stepId])).map(({ seq }) => seq);
-  const [first, last] = [Math.min(...seqs), Math.max(...seqs)];
-  const rows = messages.graduating(sessionId, first, last).filter((row) => row.stepId === stepId);
-  const [step] = enteringSteps(rows, messages.seqBefore(sessionId, first));
-  if (step === undefined) throw new DamageError(`step ${stepId} of the log has no messages`);
-  return step.features;
 }

@@ -108,6 +108,7 @@ export type { EvidenceRow, TextRow } from "./derived/evidence.ts";
 export { enteringSteps } from "./derived/features.ts";
 export type { FullTextRepository, IndexTotals, SearchText } from "./derived/full-text.ts";
 export { idAt, placeCountOf } from "./derived/id-block.ts";
+export { soundSteps } from "./derived/past-forests.ts";
 export type { ClaimableVector } from "./derived/pending-vectors.ts";
 export type { FollowedRow, StagedMessage, Target, UnstagedMessage } from "./derived/reembedding.ts";
 export { type SearchScope, sampleStep } from "./derived/search-scope.ts";
@@ -131,7 +132,7 @@ export { type BackupOptions, type BackupReport, backupStore } from "./file/backu
 export { fileFindings } from "./file/file-findings.ts";
 export { advice, type Finding, ok, problem, quoted } from "./file/finding.ts";
 export { openDatabase, openForHook, type StoreDatabase } from "./file/open.ts";
-export { type QueryParams, type QueryRow, queryRows } from "./file/query.ts";
+export { Queries, type QueryParams, type QueryRow } from "./file/query.ts";
 export { type RestoreReport, refuseInUse, restoreStore } from "./file/restore.ts";
 export { rowOfText, rowText } from "./moves/row-text.ts";
 export { movable, sessionRows } from "./moves/session-rows.ts";

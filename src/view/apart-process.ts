@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import { type Finding, openStore, StoreError, type VerifyReport } from "../index.ts";
 import { readingEmbedder } from "../session/embedder-choice.ts";
 import { internalsOf } from "../session/opened-store.ts";
-import type { ContextAnswer, Refusal, SqlAnswer, UsageAnswer, VerifyProgress } from "./api.ts";
+import type { ContextAnswer, Refusal, SqlAnswer, UsageAnswer, UsageRequest, VerifyProgress } from "./api.ts";
 import { usageAnswer } from "./health.ts";
 import { type PastContextRequest, pastContextAnswer } from "./past-context.ts";
 import { refusalOf, reportFailure } from "./refusal.ts";
@@ -11,7 +11,8 @@ import { refusalOf, reportFailure } from "./refusal.ts";
 // moments. A thread could not be ended while it is in SQLite.
 
 export type ApartRequest = { path: string } & (
-  | { kind: "doctor" | "verify" | "usage" }
+  | { kind: "doctor" | "verify" }
+  | { kind: "usage"; request: UsageRequest }
   | { kind: "sql"; query: string }
   | { kind: "context"; request: PastContextRequest }
 );
@@ -60,7 +61,7 @@ async function answer(task: ApartTask): Promise<ApartReply> {
       case "sql":
         return { value: rowsOf(internalsOf(store).queryRows(task.query, { heapBytesMax: HEAP_BYTES_MAX })) };
       case "usage":
-        return { value: usageAnswer(store) };
+        return { value: usageAnswer(store, task.request) };
       case "context":
         return { value: await pastContextAnswer(store, task.request, task.folder) };
     }

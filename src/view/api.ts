@@ -52,7 +52,7 @@ export interface GetRoutes {
   "/api/work": { request: WorkRequest; answer: WorkAnswer };
   /** What a compaction lost. `summary` is the id of a message of the agent's summary. */
   "/api/lost": { request: { session: string; summary: number }; answer: { lost: Lost | null } };
-  "/api/usage": { request: NoParameters; answer: UsageAnswer };
+  "/api/usage": { request: UsageRequest; answer: UsageAnswer };
   "/api/health": { request: NoParameters; answer: HealthAnswer };
   /** Both read the whole file in another process, and take seconds with a large store. */
   "/api/doctor": { request: NoParameters; answer: { findings: Finding[] } };
@@ -598,7 +598,9 @@ export interface Cost {
   costUsd: number | null;
 }
 
-/** What a model read and wrote on a day (UTC), as far as transcripts tell. */
+export type UsageRequest = Pick<DaysRequest, "offsetMinutes">;
+
+/** What a model read and wrote on a day, as far as transcripts tell. */
 export interface UsageAnswer {
   rows: UsageRow[];
   sql: string;

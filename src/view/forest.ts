@@ -118,11 +118,11 @@ export function logAnswer(store: Store, session: string, after: number, limit: n
 
 /** Says in words why a row of the log is there. */
 export function whyAnswer(store: Store, id: string, position: number): WhyAnswer {
-  store.resume(id);
   const [row] = store.query(sql`
     SELECT u.level, u.kind, u.node, u.root, u.score, u.session_id AS holder FROM unions u
     WHERE u.id = ${position} AND ${isOfForest(store, id, "u", "id")} AND u.level <> 'subject'`);
   if (row === undefined) {
+    store.resume(id); // throws if there is no such session
     const expected = "a position of the session's log";
     throw new StoreError("OPTION_INVALID", { option: "position", expected, actual: position });
   }
@@ -135,9 +135,7 @@ export function whyAnswer(store: Store, id: string, position: number): WhyAnswer
     return { position, kind, score, ...none, text };
   }
   const session = internalsOf(store).resume(String(row.holder));
-  const { cluster: _cluster, kind: entered, ...placement } = session.placement(position);
-  const [first] = session.messages({ seqFrom: placement.seqFirst, limit: 1 });
-  const speaker = first?.role ?? null;
+  const { cluster: _cluster, kind: entered, speaker, ...placement } = session.placement(position);
   const text = reasonOf({ ...placement, kind: entered, speaker });
   return { position, ...placement, kind: entered, speaker, text };
 }

@@ -1,5 +1,5 @@
 import type { Store } from "../index.ts";
-import type { Cost, HealthAnswer, UsageAnswer, UsageRow } from "./api.ts";
+import type { Cost, HealthAnswer, UsageAnswer, UsageRequest, UsageRow } from "./api.ts";
 import { sql } from "./sql.ts";
 
 const PAID = `count(*) AS summaryCount, coalesce(sum(input_tokens), 0) AS inputTokens,
@@ -8,15 +8,17 @@ const ROWS_MAX = 400;
 const SESSIONS_MAX = 100;
 const USAGE_ROWS_MAX = 20_000;
 
-const USAGE_SQL = `SELECT u.day, u.project, u.model, s.source AS agent, sum(reply_count) AS replyCount,
+/** Reads every message of a model. The view `usage` has days in UTC, so its text is run with those of the reader. */
+export function usageAnswer(store: Store, { offsetMinutes = 0 }: UsageRequest): UsageAnswer {
+  const [view] = store.query("SELECT substr(sql, instr(sql, 'WITH ')) AS text FROM sqlite_schema WHERE name = 'usage'");
+  const seconds = "created_at_ms / 1000";
+  const usage = String(view?.text).replaceAll(seconds, `${seconds} + ${60 * offsetMinutes}`);
+  const statement = `SELECT u.day, u.project, u.model, s.source AS agent, sum(reply_count) AS replyCount,
   sum(input_tokens + cache_write_tokens) AS inputTokens, sum(cache_read_tokens) AS cachedTokens,
   sum(output_tokens) AS outputTokens, sum(cost_usd) AS costUsd
-FROM usage u JOIN sessions s ON s.id = u.session_id WHERE u.day IS NOT NULL
+FROM ${offsetMinutes === 0 ? "usage" : `(${usage})`} u JOIN sessions s ON s.id = u.session_id WHERE u.day IS NOT NULL
 GROUP BY 1, 2, 3, 4 ORDER BY u.day DESC LIMIT ${USAGE_ROWS_MAX}`;
-
-/** Reads every message of a model, because `usage` is a view. */
-export function usageAnswer(store: Store): UsageAnswer {
-  return { rows: store.query(USAGE_SQL) as unknown as UsageRow[], sql: USAGE_SQL };
+  return { rows: store.query(statement) as unknown as UsageRow[], sql: statement };
 }
 
 export function healthAnswer(store: Store): HealthAnswer {

@@ -205,7 +205,8 @@ class PageFile {
     }
     for (const handle of this.#subjects) await this.#keep("/api/subject", { handle, limit: 1_000 });
     const isOfFile = (row: UsageRow): boolean => project === undefined || row.project === project;
-    await this.#keep("/api/usage", {}, ({ rows }) => ({ rows: rows.filter(isOfFile) }));
+    const offsetMinutes = -new Date().getTimezoneOffset();
+    await this.#keep("/api/usage", { offsetMinutes }, ({ rows }) => ({ rows: rows.filter(isOfFile) }));
     if (project === undefined) await this.#keep("/api/health", {});
     await this.#keep("/api/about", {}, (about) => ({
       ...about,

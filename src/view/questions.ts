@@ -10,10 +10,12 @@ export function urlOf(route: string, request: object = {}): string {
   return query.size === 0 ? route : `${route}?${query}`;
 }
 
-/** Returns the name of an answer in a file. An answer there has all rows, and the subject as it was when the file was made. */
+/**
+ * Returns the name of an answer in a file. An answer there has all rows, the days of who made the file, and the subject as it was then.
+ */
 export function fileKeyOf(url: string): string {
   const { pathname, searchParams } = new URL(url, "http://view");
-  searchParams.delete("limit");
+  for (const name of ["limit", "offsetMinutes"]) searchParams.delete(name);
   const handle = searchParams.get("handle");
   if (handle !== null) searchParams.set("handle", handle.replace(/@\d+$/, ""));
   searchParams.sort();

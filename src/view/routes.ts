@@ -51,6 +51,7 @@ const PAGE_DEFAULT = 5_000;
 /** For work whose answer is shared: it goes on if one of those who wait for it leaves. */
 const UNENDED = new AbortController().signal;
 
+const OFFSET = { offsetMinutes: z.optional(wholeText(-1_440, 1_440)) };
 const ASK_FIELDS = { q: text(), project: z.optional(text()) };
 const ASK_BODY = z.strictObject(ASK_FIELDS) as unknown as ObjectSchema;
 
@@ -98,7 +99,7 @@ export class Routes {
       {
         project: z.optional(text()),
         source: z.optional(text()),
-        offsetMinutes: z.optional(wholeText(-1_440, 1_440)),
+        ...OFFSET,
       },
       (request) => this.#list.days(request),
     ),
@@ -197,14 +198,15 @@ export class Routes {
     "/api/lost": this.#withStore({ session: text(), summary: wholeText(0) }, (store, { session, summary }) => ({
       lost: store.lost({ sessionId: session, summaryId: summary, limit: LOST_LINES_MAX }) ?? null,
     })),
-    "/api/usage": () =>
-      this.view.readOnce("usage", () => {
+    "/api/usage": withQuery(OFFSET, (request) =>
+      this.view.readOnce(`usage ${JSON.stringify(request)}`, () => {
         const ask = () =>
-          this.#apart.ask<GetRoutes["/api/usage"]["answer"]>({ kind: "usage", path: this.view.path }, UNENDED);
+          this.#apart.ask<GetRoutes["/api/usage"]["answer"]>({ kind: "usage", path: this.view.path, request }, UNENDED);
         const answer = this.#usage.then(ask, ask);
         this.#usage = answer;
         return answer;
       }),
+    ),
     "/api/health": this.#withStore({}, (store) => healthAnswer(store)),
     "/api/doctor": async (_parameters, signal) => ({
       findings: await this.#apart.ask({ kind: "doctor", path: this.view.path }, signal),

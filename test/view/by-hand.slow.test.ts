@@ -110,10 +110,9 @@ describe.skipIf(!hasChromium)("by hand", () => {
     for (let step = 1; step <= 8; step++) await page.mouse.move(at(from + ((to - from) * step) / 8), y + height / 2);
     await page.mouse.up();
   }
-  /** Copies the JSON and the SQL of the view, and runs the SQL. */
-  async function copyData(): Promise<{ json: Record<string, unknown>; sql: string }> {
-    // Health has a second menu, of what agents used.
-    const menu = page.locator("details.menu", { has: page.locator("summary", { hasText: "Data" }) }).first();
+  /** Copies the JSON and the SQL of the view, and runs the SQL. @param index  Health has a second menu, of what agents used. */
+  async function copyData(index = 0): Promise<{ json: Record<string, unknown>; sql: string }> {
+    const menu = page.locator("details.menu", { has: page.locator("summary", { hasText: "Data" }) }).nth(index);
     await menu.locator("summary").click();
     const copied = async (name: string): Promise<string> => {
       await page.evaluate(() => navigator.clipboard.writeText("nothing"));
@@ -487,12 +486,27 @@ describe.skipIf(!hasChromium)("by hand", () => {
       .getByRole("columnheader", { name: "Replies" })
       .waitFor();
     await remember();
-    await copyData();
+    expect((await copyData()).json).toHaveProperty("stats.messageCount");
+    expect((await copyData(1)).json).toHaveProperty("rows.0.replyCount");
     await page.getByRole("button", { name: "Look for problems" }).click();
     await page.locator(".findings li").first().waitFor({ timeout: 300_000 });
     await page.getByRole("button", { name: "Verify the store" }).click();
     await page.getByText(/^All [\d,]+ messages of/).waitFor({ timeout: 300_000 });
   }, 700_000);
+
+  test("a day of what agents used leads to what was done on that day, where its reader is", async () => {
+    made.store.session("late", { title: "Late in the evening" }).append({
+      role: "assistant",
+      content: "Done.",
+      createdAt: Date.UTC(2026, 2, 10, 20),
+      metadata: { model: "m", usage: { input_tokens: 10, output_tokens: 20 } },
+    });
+    const there = await view.another({ timezoneId: "Asia/Kolkata" }); // its days begin 5.5 hours before those of UTC
+    await there.goto(`${view.origin}/?view=health`);
+    await there.getByRole("link", { name: /^2026-03-11: / }).click();
+    await there.locator("main .row", { hasText: "Late in the evening" }).waitFor();
+    await there.close();
+  });
 
   test("renames, pins, exports and forgets, each with a question first", async () => {
     const { store } = made;

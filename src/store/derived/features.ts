@@ -1,5 +1,6 @@
 import { DamageError } from "../../core/damage.ts";
 import { groupedBy } from "../../core/groups.ts";
+import type { Role } from "../../core/message.ts";
 import type { StepFeatures } from "../../forest/cluster.ts";
 import type { GraduatingMessage, TitledMessage } from "../facts/messages.ts";
 
@@ -17,6 +18,8 @@ export interface DeriveOptions {
 /** A step that is about to enter the forest. */
 export interface EnteringStep {
   features: StepFeatures;
+  /** Of the first message. */
+  role: Role;
   messageIds: number[];
   messages: TitledMessage[];
 }
@@ -51,6 +54,6 @@ export function enteringSteps(rows: readonly GraduatingMessage[], seqBefore: num
     };
     before = last.seq;
     const titled = messages.map(({ teller, told }) => ({ role: teller, text: told }));
-    return { features, messageIds: messages.map(({ id }) => id), messages: titled };
+    return { features, role: first.role, messageIds: messages.map(({ id }) => id), messages: titled };
   });
 }

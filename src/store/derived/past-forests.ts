@@ -159,8 +159,8 @@ export function themesAt(
   return { themes, rowCount };
 }
 
-/** @throws {DamageError} if a message is damaged: whole rows are read, too, so that their checksums are compared. */
-function soundSteps(messages: MessageRepository, stepIds: readonly number[]): EnteringStep[] {
+/** Some steps, in order of seq. @throws {DamageError} if a message is damaged: whole rows are read, too, so that their checksums are compared. */
+export function soundSteps(messages: MessageRepository, stepIds: readonly number[]): EnteringStep[] {
   messages.ofSteps(stepIds);
   return enteringSteps(messages.graduatingOf(stepIds), -1);
 }

@@ -1,3 +1,5 @@
+import { readdirSync } from "node:fs";
+import { basename, dirname } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Store } from "../../../src/index.ts";
 import { internalsOf } from "../../../src/session/opened-store.ts";
@@ -39,6 +41,10 @@ describe("query", () => {
     "COMMIT",
     "BEGIN IMMEDIATE",
     "EXPLAIN DELETE FROM messages",
+    "EXPLAIN PRAGMA query_only = OFF",
+    "explain -- why\nquery/* */plan PRAGMA trusted_schema = ON",
+    "EXPLAIN EXPLAIN SELECT 1",
+    "EXPLAIN",
     "SELECT 1; DELETE FROM messages",
     "SELECT load_extension('/tmp/x.so')",
     "SELECT nothing FROM nowhere",
@@ -78,6 +84,58 @@ describe("query", () => {
       "SELECT 'a' AS a, 1.5 AS a, NULL AS c, x'00ff' AS d, 9007199254740993 AS e, -3 AS f",
     );
     expect(row).toEqual({ a: "a", "a:1": 1.5, c: null, d: Buffer.from([0, 255]), e: 9007199254740993n, f: -3 });
+  });
+
+  test("a refused PRAGMA changes nothing for the queries after it, nor for the rest of the process", () => {
+    const store = storeOfOne();
+    const settings =
+      "SELECT * FROM pragma_query_only, pragma_trusted_schema, pragma_cache_size, pragma_soft_heap_limit";
+    const before = store.query(settings);
+    expect(before).toMatchObject([{ query_only: 1, trusted_schema: 0 }]);
+    const changes = ["query_only = OFF", "trusted_schema = ON", "cache_size = 7", "soft_heap_limit = 900000000"];
+    for (const change of changes.flatMap((pragma) => [`PRAGMA ${pragma}`, `EXPLAIN PRAGMA ${pragma}`])) {
+      expect(() => store.query(change)).toThrow(expect.objectContaining({ code: "QUERY_REFUSED" }));
+    }
+    expect(store.query(settings)).toEqual(before);
+  });
+
+  test("reads what was written since the last query, also while another query is read, and holds no log back", () => {
+    const path = temporaryPath();
+    const store = openedStore(path);
+    const count = () => store.query("SELECT count(*) AS n FROM messages")[0]!.n;
+    store.session("s").append(user("hello"));
+    expect(count()).toBe(1);
+    const rows = internalsOf(store).queryRows("SELECT seq FROM messages, (VALUES (1), (2))");
+    rows.next();
+    store.session("s").append(user("again"));
+    expect([count(), count()]).toEqual([2, 2]);
+    expect([...rows]).toHaveLength(1);
+    store.session("secret").append(user("the forgotten words"));
+    expect(count()).toBe(3);
+    expect(store.forget("secret")).toMatchObject({ erased: true });
+    expect(count()).toBe(2);
+    store.verify({ rebuild: true });
+    expect(store.query("SELECT rowid FROM messages_fts WHERE messages_fts MATCH 'hello'")).toEqual([{ rowid: 1 }]);
+  });
+
+  test("leaves no log when the store is closed, and no connection that keeps one", () => {
+    const path = temporaryPath();
+    const files = () => readdirSync(dirname(path));
+    const store = openedStore(path);
+    store.session("s").append(user("hello"));
+    const both = internalsOf(store).queryRows("VALUES (1), (2)");
+    both.next();
+    store.query("SELECT 1");
+    expect([...both]).toHaveLength(1);
+    store.close();
+    expect(files()).toEqual([basename(path)]);
+    const again = openedStore(path);
+    const rows = internalsOf(again).queryRows("VALUES (1), (2)");
+    rows.next();
+    again.close();
+    expect([...rows]).toHaveLength(1); // ends after its store
+    openedStore(path).close();
+    expect(files()).toEqual([basename(path)]);
   });
 
   test("is refused in memory, where there is no second connection, and once the store is closed", () => {

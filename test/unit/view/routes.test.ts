@@ -80,7 +80,12 @@ test("a step of a program without a user is not said to be the user's", async ()
   const view = await ServedView.entered(store);
   const joined = store.query("SELECT min(id) AS id FROM unions WHERE kind = 'join'")[0]!;
   const why = await view.get("/api/why", { session: "s", position: Number(joined.id) });
-  expect(why).toMatchObject({ kind: "join", score: null, text: "It goes on with the step before it." });
+  expect(why).toMatchObject({
+    kind: "join",
+    score: null,
+    speaker: "assistant",
+    text: "It goes on with the step before it.",
+  });
 });
 
 test("the list follows new messages, new sessions, titles and what is forgotten", async () => {
@@ -441,6 +446,7 @@ test("the log comes in pages, has the decisions and the steps of each cluster, a
     expect(why).toMatchObject({ kind, position: id, text: expect.stringMatching(/\.$/) });
   }
   expect(await view.refusable("/api/why", { session: "t", position: 1 })).toMatchObject({ status: 400 });
+  expect(await view.refusable("/api/why", { session: "nobody", position: 1 })).toMatchObject({ status: 404 });
   const expanded = await view.get("/api/members", { root: forest.themes[0]!.handle, limit: 3 });
   expect(expanded.members).toHaveLength(3);
   expect(expanded.memberCount).toBe(forest.themes[0]!.messageCount);
@@ -707,6 +713,17 @@ test("what agents used is told by day, project, model and agent, without a price
     { day, project: "bakery", model: "m", agent: null, replyCount: 2, ...tokens, costUsd: null },
   ]);
   expect(store.query(sql)).toHaveLength(2);
+  // A reader's day begins at another hour, as in the list that a day leads to.
+  for (const [offsetMinutes, its] of [
+    [60, "2026-02-03"],
+    [-300, "2026-02-02"],
+    [330, "2026-02-03"],
+  ] as const) {
+    const there = await view.get("/api/usage", { offsetMinutes });
+    expect(there.rows.map((row) => row.day)).toEqual([its, its]);
+    expect(store.query(there.sql)).toEqual(there.rows);
+    expect((await view.get("/api/sql", { query: there.sql })).rows).toHaveLength(2);
+  }
   store.resume("b").append([told("n", 60)]);
   const asked = await Promise.all([view.get("/api/usage", {}), view.get("/api/usage", {})]);
   for (const { rows: now } of asked) expect(now.map(({ replyCount }) => replyCount)).toEqual([2, 2]);

@@ -21,7 +21,7 @@ type Key = (typeof KEYS)[number];
 /** What agents' models read and wrote. */
 export function Usage() {
   const [by, setBy] = useState<Key>("day");
-  const { data, error, url, reload } = useGet("/api/usage", {});
+  const { data, error, url, reload } = useGet("/api/usage", { offsetMinutes: -new Date().getTimezoneOffset() });
   return (
     <section>
       <div class="title-row">
@@ -30,9 +30,7 @@ export function Usage() {
           <Data url={url} sql={data?.sql} />
         </div>
       </div>
-      <p class="muted">
-        Tokens that their models read and wrote, and what that cost, as far as transcripts tell. Days are in UTC.
-      </p>
+      <p class="muted">Tokens that their models read and wrote, and what that cost, as far as transcripts tell.</p>
       {error ? (
         <Failure error={error} onRetry={reload} />
       ) : data === undefined ? (
@@ -104,7 +102,8 @@ function sizeOf({ inputTokens, outputTokens }: Sum): number {
 function HeatMap({ rows }: { rows: readonly UsageRow[] }) {
   const days = new Map(sums(rows, "day"));
   // A wrong clock may have written days that are still to come.
-  const today = new Date().toISOString().slice(0, 10);
+  const now = new Date();
+  const today = new Date(now.getTime() - now.getTimezoneOffset() * 60_000).toISOString().slice(0, 10);
   const newest = Date.parse([...days.keys()].find((day) => day <= today) ?? today);
   const first = newest - (new Date(newest).getUTCDay() + 7 * (WEEKS - 1)) * DAY_MS;
   const cells = Array.from({ length: Math.round((newest - first) / DAY_MS) + 1 }, (_, index) => {
