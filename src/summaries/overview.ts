@@ -32,13 +32,12 @@ export function overviewSummaries({ repositories, sessionId, summarizer }: Summa
     const readingDepth = 1 + (last?.readingDepth ?? 0);
     const work = { sessionId, level: "overview" as const, rootId, logPosition, ...covered, readingDepth };
     const tried = summaries.newestTry({ ...work, ...asker });
-    const statements = { title: "What was said since", text: read.map(({ text }) => text).join("\n") };
     return {
       keys: [0],
       handles: [formatHandle("span", rootId, logPosition)],
       wait: postponementOf(tried, logPosition, asker),
       work,
-      previous: last === undefined ? [statements] : [last, statements],
+      previous: last === undefined ? read : [last, ...read],
       attempts: attemptsAfter(tried),
     };
   };
