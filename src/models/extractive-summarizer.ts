@@ -1,3 +1,4 @@
+import { TITLE_CHARS_MAX } from "../core/ends.ts";
 import type { Role } from "../core/message.ts";
 import { filesLine } from "../core/working-set.ts";
 import { type CoverageItem, selectByCoverage } from "./coverage.ts";
@@ -6,7 +7,6 @@ import { Pace, readSources, wordlessLine } from "./source-reader.ts";
 import { lineOf, type Statement } from "./statements.ts";
 import type { SummarizeRequest, Summarizer, SummaryText } from "./summarizer.ts";
 import { titleOf } from "./title.ts";
-import { TITLE_CHARS_MAX } from "./title-lines.ts";
 import { forEachWord } from "./words.ts";
 
 /** If there are more statements, the least valuable are left out. */

@@ -61,6 +61,7 @@ export function isProse(line: string): boolean {
   return plain >= 2 && plain * 2 >= tokens.length;
 }
 
-function anyOf(flags: string, patterns: readonly RegExp[]): RegExp {
+/** Returns a pattern that matches what one of the patterns does. */
+export function anyOf(flags: string, patterns: readonly RegExp[]): RegExp {
   return new RegExp(patterns.map(({ source }) => `(?:${source})`).join("|"), flags);
 }

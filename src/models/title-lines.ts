@@ -1,14 +1,14 @@
+import { TITLE_CHARS_MAX } from "../core/ends.ts";
 import { ownWords } from "../core/harness.ts";
 import type { Role } from "../core/message.ts";
 import { cutLine, oneLine, plainText } from "./lines.ts";
+import { weightsIn } from "./same-matter.ts";
 import { type Sentence, sentencesOf } from "./sentences.ts";
-import { isCode, isError, isProse } from "./shapes.ts";
+import { anyOf, isCode, isError, isProse } from "./shapes.ts";
 import { openTasks, proseAndCalls } from "./statements.ts";
 import { isStopWord } from "./stop-words.ts";
 import { isTelling, namesNothing, saysNothing } from "./told.ts";
 
-/** A longer title ends at a clause, or with `…`. */
-export const TITLE_CHARS_MAX = 60;
 /** A clause that is shorter says too little. */
 const CLAUSE_CHARS_MIN = 24;
 const LONG_CLAUSE_CHARS = 36;
@@ -18,6 +18,8 @@ export interface TitleLine {
   text: string;
   /** How well lines of this kind name the work. */
   value: number;
+  /** True for a user's line that says too little without what was said before. */
+  points?: boolean;
 }
 
 /** A request names the work, and a commit's subject is already a title. Most descriptions of calls would fit any work. */
@@ -33,6 +35,8 @@ const VALUE = {
 };
 /** From this value on, a line says what was wanted or done. Those of less value announce or describe a step of the work. */
 export const TOLD_VALUE = VALUE.decided;
+/** The value of what an agent is going to do. */
+export const INTENDED_VALUE = VALUE.intended;
 /** A command of the agent's program, or a mark such as `[Request interrupted by user]`. It asks for nothing. */
 export const NOTED_VALUE = 0.05;
 /** The value of the first sentence is halved after this many sentences. */
@@ -50,7 +54,10 @@ const STATEMENT_FACTOR = 0.7;
 const FIRST_ASK_FACTOR = 1.3;
 /** The factor for a sentence that answers, or that points at what only the conversation shows. */
 const POINTING_FACTOR = 0.3;
-/** The factor for a line that is cut where no phrase ends. */
+/** A sentence with so many words that tell something says what it is about, whatever it points at. */
+const TELLING_WORDS_MIN = 4;
+const TELLING_WORD_WEIGHT = 0.5;
+/** The factor for a line that is cut where no phrase ends, or of which only a condition is left. */
 const CUT_FACTOR = 0.5;
 /** The factor for what stands behind a prompt of a terminal. */
 const PASTED_FACTOR = 0.1;
@@ -66,7 +73,8 @@ const CONTINUED = /^This session is being continued from a previous conversation
 /** `[Request interrupted by user]` */
 const PLACEHOLDER = /^\s*\[([^\]]*)\]\s*$/;
 /** A line of a terminal: a prompt, a call as an agent shows it, what is shown below one, or a line of a stack trace. */
-const TERMINAL_LINE = /^(?:[❯$%#>]\s|⎿|[⏺●]\s*\w+\(|at .*:\d+\)?$|\[?\d{1,2}:\d\d(?::\d\d)?\b)/;
+const TERMINAL_LINE =
+  /^(?:[❯$%#>]\s|⎿|[⏺●]\s*\w+\(|at .*:\d+\)?$|\w+: .*<\S+@\S+>$|Current (?:git|pull request|branch)\b[^:]*: |\[?\d{1,2}:\d\d(?::\d\d)?\b)/;
 /** A prompt, and a command behind it. */
 const PROMPT_LINE = /^[❯$%]\s/;
 /** The title of an issue or a pull request, and its other fields, as GitHub's program lists them. */
@@ -76,9 +84,14 @@ const LISTED_FIELD = /^[a-z][a-z-]*:\t.*$/gm;
 const VERDICT = /^[✓✔✗✘⨯×]/;
 /** `state, err = s.open(path)` */
 const ASSIGNMENT = /^[\w.]+(?:, ?[\w.]+)* :?= (?:await )?[\w.]+\(/;
+/** `src/lock.go:73`, `https://…`, `Context` */
+const LONE_WORD = /^[!-~]+$/;
 /** `Session id: 7f3a-11`, `enable -> writes the file` */
 const PAIR = /^[^:：]+[:：]\s+\S+$| [-=]> |→/;
-const COMMIT = /\bgit commit\b[^\n]*?\s-[a-z]*m\s+(?:"\$\(cat <<-?\s*['"]?\w+['"]?\s*|["'])([^\n"]+)/;
+const COMMIT =
+  /\bgit commit\b[^\n]*?\s-[a-z]*m\s+(?:"\$\(cat <<-?\s*['"]?\w+['"]?\s*|["'])([^\n"]+)|\bgh (?:pr|issue) create\b[^\n]*?--title\s+["']([^\n"]+)/;
+/** A tool that opens an issue, a task or the like, whose title is its first argument. */
+const OPENS = /(?:^|_)(?:create|open|new)_(?:issue|ticket|task|pull_request|pr)$/;
 
 /** Says that something is done. */
 const CAME_OUT =
@@ -89,12 +102,28 @@ const DONE_BY = /^(?:i|we)(?:['’]ve| have)? (?:(?:now|also|just|successfully) 
 const ASKS =
   /[?？]["'”’)]?$|(?:して|ください|たい|ほしい|教えて|ますか)[。．！]?$|^(?:please|i(?:['’]d| would) (?:like|love|rather)|i(?: do)? (?:want|need)|i wonder|we (?:need|should|could|want)|(?:we|it|there|this) should|it would be|let['’]?s|should|consider|can|could|would|why|how|what|where|which|does|do(?! not)|is there|are there|any)\b|^(?:add|adjust|allow|analy[sz]e|apply|build|bump|change|check|clean|compare|commit|conduct|convert|create|debug|delete|describe|design|detect|disable|document|draft|drop|enable|evaluate|examine|explain|explore|extend|extract|figure|find|finish|fix|fold|generate|give|handle|help|implement|improve|include|inspect|install|integrate|introduce|investigate|invert|keep|limit|list|look|make|merge|migrate|move|open|optimi[sz]e|plan|port|prepare|print|propose|publish|push|put|read|rebase|refactor|release|remove|rename|replace|report|research|resolve|restore|return|review|rewrite|revert|run|search|set|show|simplify|split|start|summari[sz]e|switch|take|tell|test|trace|try|turn|understand|undo|update|upgrade|use|validate|verify|wire|write)\b(?!['’:-])/i;
 const HEADING = /^\s*#/;
+const QUESTION_HEADING = /^\**(?:what|how|why|when|where|which|who)\b[^?]*$/i;
 /** Where a part of a sentence begins that may ask for something. */
 const PART_OF_SENTENCE = /[,;]\s+(?:and |but |so |then )*|\s(?:and|but|so) (?:then )?/i;
 const RELATIVE = /^(?:which|where|when|how|what|why|does|do|is|are|any|it|there|this)\b/i;
-/** Answers, corrects, or points at what was said before. */
-const POINTS =
-  /^(?:y|n|um+|uh+|ah|sorry|i (?:mean|meant|was mistaken|said|should have)|you (?:said|wrote|missed|forgot)|that['’]s|it['’]s|so am i|(?:a )?few more|(?:(?:how|what|why|where|can|could|should|do|does|did|is|are|was|would|will|you|we|i|use|have|check|try|put)\s)*(?:this|these|those|it|they|them|that(?! the\b)))\b|\b(?:that|this|these|those|the) (?:pr|branch|issues?|comments?|changes?|bugs?|one|ones|first|second|third|rest|above|following|plan|list|same)\b|\ball (?:of )?(?:them|these|those|\d+)\b|\b(?:this|that|it) (?:can|could|should|will|would|is|was|does|did)\b|\b(?:prevent|do|fix|change|handle|avoid|keep) (?:this|that|it|them|these|those)\b|\b(?:it|them|these|those|this|that)[.?!,]*$/i;
+/** What only the conversation shows: a thing of it, an item of a list in it, or what an issue or a commit is to be about. */
+const POINTED = anyOf("i", [
+  /^(?:file|log|raise|open|create|make|draft|push|commit)(?: up)?(?: (?:an?|the|another))?(?: [a-z]+){0,2} (?:issue|ticket|improvement|pr|pull request|commit)\b(?! (?:about|for|that|to|where|with|template))/,
+  /\b(?:that|this|these|those|the|more) (?:(?:review|pr|open|last|prior|other|remaining) )*(?:pr|branch|issues?|comments?|feedback|changes?|bugs?|ones?|first|second|third|rest|above|following|plan|list|same|suggestions?|findings?|nits?)\b/,
+  /\b(?:these|those|this(?! (?:branch|repo|repository|project|codebase|machine|session)\b)) [a-z]/,
+  /\ball (?:of )?(?:them|these|those|\d+)\b/,
+  /\b\d{1,2}\.? ?(?:,|\+|&|and|or|to|-|–) ?\d{1,2}\b/,
+  /\b(?:issues?|options?|steps?|tasks?|points?|suggestions?|items?|number|phase) #?\d{1,2}\b/,
+]);
+/** Answers, corrects, or has a pronoun in the place of what it is about. */
+const ANSWERS = anyOf("i", [
+  /^(?:continue|proceed|go (?:on|ahead)|carry on|keep going|resume|retry|try|next|done|do (?:it|so))(?: (?:it|so|please|now|again|yourself|with (?:it|that|this)))*$/,
+  /^(?:y|n|um+|uh+|ah|sorry|i (?:mean|meant|was mistaken|said|should have)|you (?:said|wrote|missed|forgot)|that['’]s|it['’]s|so am i|(?:(?:how|what|why|where|can|could|should|do|does|did|is|are|was|would|will|you|we|i|use|have|check|try|put)\s)*(?:this|these|those|it|they|them|that(?! the\b)))\b/,
+  /^(?!(?:check|see|ensure|verify|make|know|say|show|validate|confirm|note|so|is|are|do|does|did|was|why|how)\b)[a-z]+ (?:it|them|that|this(?! (?:branch|repo|repository|project|codebase)\b))\b/,
+  /\b(?:this|that|it) (?:can|could|should|will|would|is|was|does|did)\b/,
+  /\b(?:prevent|do|fix|change|handle|avoid|keep) (?:this|that|it|them|these|those)\b/,
+  /\b(?:it|them|these|those|this|that)(?:[.?!,]*$| - )/,
+]);
 /** `fix(lock): ` */
 const COMMIT_KIND = /^[a-z]+(?:\([^)]*\))?!?: +/;
 
@@ -106,17 +135,22 @@ const LINK = /\[([^\]]+)\]\([^)\s]*\)/g;
 /** A folder and its name: `/home/ana/work/shop` is `shop`. */
 const FOLDERS = /(?<![\w./~:-])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\]+[/\\]){2,}(?=[\w.-]*\w)/g;
 const GREETING =
-  /^[A-Z]+(?:_[A-Z]+)+:\s+|^(?:(?:take a )?look at|hi|hey|hello|thanks?(?: you)?(?: so much)?|yes|yeah|yep|no|well|right|good|great|nice|cool|perfect|excellent|wow|oh|ah|sure|wait|actually|alright|hm+|(?:one |quick )?question)(?: [\p{Lu}][\p{L}]*)?\s*[,.!:;–—-]+\s*/iu;
+  /^[A-Z]+(?:_[A-Z]+)+:\s+|^(?:(?:take a )?look at|hi|hey|hello|thanks?(?: you)?(?: so much)?|yes|yeah|yep|no|well|right|good|great|nice|cool|perfect|excellent|wow|oh|ah|sure|wait|actually|alright|hm+|(?:one |quick |learning )?(?:question|q(?=:))|context|fyi|heads[ -]up|any ideas|(?:task|step|phase|part|issue)(?: #?\d+)?(?=:\s))(?: [\p{Lu}][\p{L}]*)?\s*[,.!:;–—-]+\s*/iu;
 const FILLER =
-  /^(?:(?:ok(?:ay)?|right now|now|then|next|first|please)\b(?:[,.!:;]+\s+|\s+(?=(?:[\p{L}'’]+\s+)?(?:i|we|you|it|they|he|she|there|let|let['’]?s|the|an?|this|that|these|those|all|both|my|our|your|their|its|every|each|some|any|me|us|them|to|in|on|at|for|from|with|into|up|how|why|what|where|whether|if|again|also|just|now|then|first|please|and|can|could|would|will|should)\b))|(?:yeah|yep|ah|hmm?|so|also|and|but|apparently|@[\w-]+)\b[,.!:;]*\s+)/iu;
+  /^(?:(?:ok(?:ay)?|right now|now|then|next|first|instead|please)\b(?:[,.!:;]+\s+|\s+(?=(?:[\p{L}'’]+\s+)?(?:i|we|you|it|they|he|she|there|let|let['’]?s|the|an?|this|that|these|those|all|both|my|our|your|their|its|every|each|some|any|me|us|them|to|in|on|at|for|from|with|into|up|how|why|what|where|whether|if|again|also|just|now|then|first|please|and|can|could|would|will|should)\b))|(?:yeah|yep|ah|hmm?|so|also|and|but|apparently|@[\w-]+)\b[,.!:;]*\s+)/iu;
 /** What a person says of a statement before making it: `I think the issue is that …`, `I've just …` */
 const OPINION =
-  /^(?:i (?:also |still |just |now )*(?:think|guess|believe|remember|see|noticed|found|realized)(?: now)?,?(?: that)?\s+(?=(?:we|it|this|there|you|they|the|our|my|an?)\b\s)|basically(?: that)?\s+(?=(?:we|it|you|they|the)\b\s)|(?:the|my) (?:issue|problem|question|idea) (?:is|was) that\s+|it (?:seems|appears|looks) (?:like|as if|that)\s+|i['’]ve (?:just |now |also |successfully )*(?:(?:noticed|realized)(?: that)?\s+|(?=\w+ed\b)))(?=\S+\s+\S+\s+\S)/i;
+  /^(?:i (?:also |still |just |now )*(?:think|guess|believe|remember|see|noticed|found|realized)(?: now)?,?(?: that)?\s+(?=(?:we|it|this|there|you|they|the|our|my|an?)\b\s)|i would(?:n['’]t| not) be surprised if\s+|basically(?: that)?\s+(?=(?:we|it|you|they|the)\b\s)|(?:the|my) (?:issue|problem|question|idea) (?:is|was) that\s+|it (?:seems|appears|looks) (?:like|as if|that)\s+|i['’]ve (?:just |now |also |successfully )*(?:(?:noticed|realized)(?: that)?\s+|(?=\w+ed\b)))(?=\S+\s+\S+\s+\S)/i;
 const POLITE =
-  /^(?:(?:can|could|would|will) (?:you|we)(?: please| also| now| just| maybe| again)*(?: help me)?(?: to)?|i(?:['’]d| would) (?:like|love)(?: you| us)? to|i (?:do )?(?:want|need)(?: you| us)? to|let me|let['’]?s|let us|i['’]?ll|i will|i['’]m going to|i should|we (?:need|should|have) to|we should|you (?:need|should) to|help me(?: to)?|go ahead and|try to)(?: (?:now|also|first|just|then|quickly|please))*\s+(?=\S)/i;
+  /^(?:(?:can|could|would|will) (?:you|we)(?: please| also| now| just| maybe| again)*(?: help me)?(?: to)?|i(?:['’]d| would) (?:like|love)(?: you| us)? to|i (?:do |also )*(?:want|need)(?: you| us)? to|let me|let['’]?s|let us|i['’]?ll|i will|i['’]?m (?:\p{L}+ly )?(?:going|looking|trying|hoping) to|i should|we (?:need|should|have) to|we should|you (?:need|should) to|help me(?: to)?|go ahead and|try to)(?: (?:now|also|first|just|then|quickly|please|instead))*\s+(?=\S)/iu;
+/** `fix the issue where …` */
+const FAULT =
+  /^(?:fix|solve|address|resolve|debug) (?:the|an?) (?:issue|problem|bug) (?:where|in which|that)\s+(?=\S+\s+\S+\s+\S)/i;
 /** `When the lock is stale, …` */
 const CONDITION =
   /^(?:if|when|as|since|because|while|after|before|although|though|for|in|on|with|at|unless|based on)\b(?:[^,(]|\([^)]*\))*,\s+(?!(?:and|or|but)\b)/i;
+/** `If the lock is stale` */
+const CONDITIONAL = /^(?:if|when|as|since|because|while|after|before|although|though|unless|until)\b[^,]*$/i;
 const PHRASE_END = /[;:](?=\s)|\s(?:[-–—]\s|\()/gu;
 /** A part of a sentence that can be left out at its end. */
 const PART_END =
@@ -132,9 +166,11 @@ const ENDS: readonly [RegExp, number][] = [
   [PART_END, CLAUSE_CHARS_MIN],
 ];
 const TRAILING = /(?:[\s,;:.!(–—-]|\s(?:so|and|but|or|because|which|that|when|if|then)(?=[\s,;:.!(–—-]*$))+$/u;
+/** A word that little follows. */
+const OBJECT = /^(?:me|us|you|it|them)$/;
 /** A verb without what it says: `… to understand`, `… where we parse` */
 const DANGLING =
-  /\s(?:(?:and|to|and to|that|which|who)|(?:where|that|which|if|when|what|how) (?:we|you|it|i|they))\s\p{Ll}+$/u;
+  /\s(?:(?:and|to(?! (?:me|us|you|them|it)$)|and to|that|which|who)|(?:where|that|which|if|when|what|how) (?:we|you|it|i|they))\s\p{Ll}+$/u;
 const QUOTES = /["“”]/g;
 const BRACKETS = /[([{)\]}]/g;
 const PLAIN_WORD = /^\p{Ll}[\p{Ll}'’-]*(?=\s|$)/u;
@@ -157,18 +193,25 @@ function linesOfUser(text: string): TitleLine[] {
   const lines = listed === undefined ? [] : titleLine(listed, VALUE.asked);
   const rest = listed === undefined ? said : said.replace(LISTED_TITLE, "").replace(LISTED_FIELD, "");
   let isPasted = false;
+  let isAfterShown = false;
   const asking = new Set<TitleLine>();
   for (const sentence of shortSentences(rest, isSaid).flatMap(partsOf)) {
     isPasted ||= PROMPT_LINE.test(sentence);
-    if (isShown(sentence)) continue;
+    if (isShown(sentence)) {
+      isAfterShown = true;
+      continue;
+    }
     const lead = withoutLead(sentence);
     const isHeading = lines.length === 0 && HEADING.test(rest);
     const asks = isPasted ? POLITE.test(lead) : isHeading || ASKS.test(lead);
     let factor = isProse(sentence) && !PAIR.test(sentence) ? 1 : NOT_PROSE_FACTOR;
-    if (isPasted && !asks) factor *= PASTED_FACTOR;
+    const isShownToo = !asks && (isPasted || isAfterShown);
+    if (isShownToo) factor *= isPasted ? PASTED_FACTOR : BACKGROUND_FACTOR;
     if (asks && asking.size === 0) factor *= FIRST_ASK_FACTOR;
     for (const line of titleLine(sentence, (VALUE.asked * factor) / (1 + lines.length / HALVING_SENTENCES))) {
-      if (POINTS.test(line.text)) line.value *= POINTING_FACTOR;
+      const isPointing = points(line.text);
+      if (isPointing) line.value *= LONE_WORD.test(line.text) ? PASTED_FACTOR : POINTING_FACTOR;
+      line.points = isPointing || isShownToo;
       if (announces(sentence, line)) line.value *= announcementFactor(line.text);
       lines.push(line);
       if (asks) asking.add(line);
@@ -177,6 +220,13 @@ function linesOfUser(text: string): TitleLine[] {
   }
   const factor = asking.size === 0 ? STATEMENT_FACTOR : BACKGROUND_FACTOR;
   return lines.map((line) => (asking.has(line) ? line : { ...line, value: line.value * factor }));
+}
+
+/** Returns true if only the conversation shows what a sentence is about. */
+function points(sentence: string): boolean {
+  const telling = (): number[] => [...weightsIn(sentence).values()].filter((weight) => weight >= TELLING_WORD_WEIGHT);
+  if (POINTED.test(sentence) && telling().length < TELLING_WORDS_MIN) return true;
+  return ANSWERS.test(sentence) || LONE_WORD.test(sentence) || namesNothing(sentence);
 }
 
 /** Returns a sentence, and the parts of a long one that ask for something themselves. */
@@ -194,7 +244,7 @@ function announcementFactor(text: string): number {
 
 /** Returns true if a colon ends the sentence, or the title that was cut from it. Then the title only announces what comes after it. */
 function announces(sentence: string, { text }: TitleLine): boolean {
-  if (/[:：]$/.test(sentence)) return true;
+  if (/(?:[:：]|\blike\.?)$/.test(sentence)) return true;
   const said = sentence.replace(MARKS, "");
   const end = said.indexOf(text.slice(1)) + text.length - 1;
   return end >= text.length - 1 && /^\s*[:：]/.test(said.slice(end));
@@ -214,27 +264,36 @@ function linesOfAssistant(text: string): TitleLine[] {
     if (POLITE.test(withoutLead(sentence))) lines.push(...titleLine(sentence, VALUE.intended));
     else if (isTelling(sentence) && isProse(sentence)) lines.push(...titleLine(sentence, VALUE.decided));
   }
-  return [...lines, ...(calls.length > 0 ? linesOfCall(calls) : [])];
+  if (calls.length > 0) lines.push(...linesOfCall(calls));
+  return lines.map((line) => (points(line.text) ? { ...line, value: line.value * POINTING_FACTOR } : line));
 }
 
 /** Returns what an agent says in a message that came out of the work: the subject of a commit, or sentences of its last words. */
 export function outcomesIn(text: string): TitleLine[] {
   const { prose, calls } = proseAndCalls(plainText(text));
-  const commit = COMMIT.exec(calls.join("\n"))?.[1];
-  if (commit !== undefined) return titleLine(commit.replace(COMMIT_KIND, ""), VALUE.committed);
+  const named = nameIn(calls);
+  if (named !== undefined) return titleLine(named, VALUE.committed);
   if (calls.length > 0) return [];
-  return shortSentences(prose, isSaid).flatMap((sentence) => {
+  return shortSentences(prose, ({ kind }) => kind === "prose").flatMap((sentence) => {
     const said = withoutLead(sentence).replace(DONE_BY, "");
     if (!CAME_OUT.test(said) || saysNothing("agent", said) || !isProse(said) || /[:：?]$/.test(said)) return [];
     if (said.split(" ").length < SENTENCE_WORDS_MIN) return [];
-    const isWeak = POINTS.test(said) || namesNothing(said);
+    const isWeak = points(said);
     return titleLine(said, isWeak ? VALUE.cameOut * POINTING_FACTOR : VALUE.cameOut);
   });
 }
 
-function linesOfCall([, ...args]: readonly string[]): TitleLine[] {
-  const commit = COMMIT.exec(args.join("\n"))?.[1];
-  if (commit !== undefined) return titleLine(commit, VALUE.commit);
+/** Returns what a call names itself: the subject of a commit, or the title of a pull request or an issue that it opens. */
+function nameIn([name = "", ...args]: readonly string[]): string | undefined {
+  if (OPENS.test(name)) return args[0];
+  const [, subject, title] = COMMIT.exec(args.join("\n")) ?? [];
+  return (subject ?? title)?.replace(COMMIT_KIND, "");
+}
+
+function linesOfCall(calls: readonly string[]): TitleLine[] {
+  const named = nameIn(calls);
+  if (named !== undefined) return titleLine(named, VALUE.commit);
+  const [, ...args] = calls;
   const [task] = openTasks(args) ?? [];
   if (task !== undefined) return titleLine(task.replace(/ \(in progress\)$/, ""), VALUE.task);
   const description = args
@@ -243,8 +302,9 @@ function linesOfCall([, ...args]: readonly string[]): TitleLine[] {
   return description === undefined ? [] : titleLine(description, VALUE.described);
 }
 
-function isSaid({ kind }: Sentence): boolean {
-  return kind === "prose" || kind === "heading";
+/** A heading such as `What was requested` belongs to a template. */
+function isSaid({ kind, text }: Sentence): boolean {
+  return kind === "prose" || (kind === "heading" && !QUESTION_HEADING.test(text));
 }
 
 /** Like `sentencesOf`, but does not join short sentences. */
@@ -266,10 +326,11 @@ export function firstSentence(text: string): string | undefined {
 /** Returns a list of one line, or an empty list if the sentence has no words. */
 function titleLine(sentence: string, value: number): TitleLine[] {
   const lead = withoutLead(sentence);
-  const order = lead.replace(POLITE, "");
+  const order = lead.replace(POLITE, "").replace(FAULT, "");
   const text = closed(atClause(order === lead ? lead : order.replace(/\?$/, ""))).replace(TRAILING, "");
   if (!/\p{L}{2}/u.test(text)) return [];
-  const worth = text.endsWith("…") ? value * CUT_FACTOR : value;
+  const isHalf = text.endsWith("…") || (CONDITIONAL.test(text) && text.length < lead.length - 1);
+  const worth = isHalf ? value * CUT_FACTOR : value;
   return [{ text: PLAIN_WORD.test(text) ? text[0]!.toUpperCase() + text.slice(1) : text, value: worth }];
 }
 
@@ -294,7 +355,8 @@ function atClause(sentence: string): string {
       const beginning = text.slice(0, end).replace(DANGLING, "");
       if (beginning.length < charsMin) break;
       // `The issue was` is not a clause.
-      if (!isStopWord(beginning.slice(beginning.lastIndexOf(" ") + 1).toLowerCase())) return beginning;
+      const last = beginning.slice(beginning.lastIndexOf(" ") + 1).toLowerCase();
+      if (!isStopWord(last) || OBJECT.test(last)) return beginning;
     }
   }
   const cut = cutLine(text, TITLE_CHARS_MAX);

@@ -1,4 +1,4 @@
-import { titledEnds } from "../core/ends.ts";
+import { TITLE_CHARS_MAX, titledEnds } from "../core/ends.ts";
 import { ownWords } from "../core/harness.ts";
 import type { Role } from "../core/message.ts";
 import { filesIn } from "../core/working-set.ts";
@@ -7,9 +7,9 @@ import { cutLine, oneLine } from "./lines.ts";
 import { isSameMatter, weightsIn } from "./same-matter.ts";
 import {
   firstSentence,
+  INTENDED_VALUE,
   NOTED_VALUE,
   outcomesIn,
-  TITLE_CHARS_MAX,
   type TitleLine,
   TOLD_VALUE,
   titleLines,
@@ -25,12 +25,15 @@ export interface TitledMessage {
 /** Only this many characters of each message are read for a title, because an append waits for it. */
 export const TITLE_TEXT_CHARS = 500;
 const MESSAGES_MAX = 24;
+const USER_MESSAGES_MAX = 8;
 const FILES_MAX = 3;
 
 /** The first request started the work. */
 const FIRST_FACTOR = 1.6;
 /** The factor for the request that began the turn. It counts only if the messages have no request of their own. */
 const TURN_FACTOR = 0.7;
+/** The factor for what was committed or planned, beside a request. */
+const NAMED_FACTOR = 0.6;
 /** A line whose words weigh less, such as `Double check again`, could be about anything. */
 const TELLING_WEIGHT = 1.2;
 /** A session is named by the first line that has this share of the best line's score, because a request mostly begins with its matter. */
@@ -80,8 +83,9 @@ function titleBy(
 ): string {
   const said = titledEnds(messages).filter(({ role }) => role !== "tool");
   const outcomes = outcomesOf(said);
-  const wanted = bestLine(readingOf, said, asked, outcomes);
-  if (wanted !== "") return withOutcome(withoutCut(wanted), outcomes);
+  const chosen = sampleOf(said).map(readingOf);
+  const wanted = bestLine(chosen, asked === undefined ? undefined : readingOf(asked), outcomes);
+  if (wanted !== "") return withOutcome(withoutCut(wanted), outcomes, chosen);
   const own = messages.map(({ role, text }) => ({
     role,
     text: role === "user" || role === "system" ? ownWords(text.slice(0, TITLE_TEXT_CHARS)) : text,
@@ -91,6 +95,14 @@ function titleBy(
     firstSaid(said) ||
     listThatFits(labelOf(own.map(({ text }) => text.replace(TAG, " "))).split(", "));
   return withoutCut(title) || NO_WORDS;
+}
+
+/** Returns messages to read, in order. Those of users are chosen apart, because they are few in long work and say what was wanted. */
+function sampleOf(said: readonly TitledMessage[]): TitledMessage[] {
+  const byUser = said.filter(({ role }) => role === "user");
+  const others = said.filter(({ role }) => role !== "user");
+  const sample = new Set([...evenlySpaced(byUser, USER_MESSAGES_MAX), ...evenlySpaced(others, MESSAGES_MAX)]);
+  return said.filter((message) => sample.has(message));
 }
 
 /** Returns what came out, newest first, if a user wanted it. */
@@ -103,34 +115,41 @@ function outcomesOf(said: readonly TitledMessage[]): Line[] {
     .flatMap(({ text }) => outcomesIn(beginningOf(text)).map(withWords));
 }
 
-/** Adds the newest outcome that has room. */
-function withOutcome(wanted: string, outcomes: readonly Line[]): string {
+/** Adds what tells most of the work and has room: what came out, or what was committed or planned. */
+function withOutcome(wanted: string, outcomes: readonly Line[], chosen: readonly Reading[]): string {
   const room = TITLE_CHARS_MAX - wanted.length - ": ".length;
   if (room < OUTCOME_CHARS_MIN || outcomes.some(({ text }) => text === wanted)) return wanted;
-  const outcome = outcomes.find(({ text }) => text.length <= room && !text.endsWith("…"))?.text;
-  if (outcome === undefined || isSameMatter(outcome, wanted)) return wanted;
+  const fits = ({ text }: Line): boolean =>
+    text.length <= room && !text.endsWith("…") && !isSameMatter(text, wanted) && text !== wanted;
+  const known = weightsIn(wanted);
+  const lines = [...outcomes, ...chosen.flatMap(({ named }) => named)].filter(fits);
+  const fresh = lines.map((line) => ({
+    ...line,
+    words: new Map([...line.words].filter(([word]) => !known.has(word))),
+  }));
+  const outcome = bestOf([{ lines: fresh, factor: 1 }], chosen) || lines[0]?.text;
+  if (outcome === undefined) return wanted;
   return `${wanted.replace(/[.!:]$/, "")}: ${/^\p{Lu}\p{Ll}/u.test(outcome) ? outcome[0]!.toLowerCase() + outcome.slice(1) : outcome}`;
 }
 
-function bestLine(
-  readingOf: (message: TitledMessage) => Reading,
-  said: readonly TitledMessage[],
-  asked: TitledMessage | undefined,
-  outcomes: readonly Line[],
-): string {
-  const chosen = evenlySpaced(said, MESSAGES_MAX).map(readingOf);
+function bestLine(chosen: readonly Reading[], asked: Reading | undefined, outcomes: readonly Line[]): string {
   const first = chosen.find(({ isRequest }) => isRequest);
-  const turn = first === undefined && asked !== undefined ? readingOf(asked) : undefined;
-  // Marks such as `yes` share no words with the request, so its lines are compared with the request itself.
-  const counted = turn !== undefined && chosen.every(({ isMark }) => isMark) ? [turn] : chosen;
-  const best = (candidates: readonly Candidate[]): string => bestOf(candidates, counted);
+  const turn = first === undefined ? asked : undefined;
   const hasUser = chosen.some(({ byUser }) => byUser);
-  const requests = chosen
+  // Marks such as `yes` share no words with the request, so its lines are compared with the request itself, too.
+  const counted = turn !== undefined && hasUser ? [...chosen, turn] : chosen;
+  const best = (candidates: readonly Candidate[]): string => bestOf(candidates, counted);
+  const requests: Candidate[] = chosen
     .filter(({ byUser, isTask }) => byUser || (isTask && !hasUser && turn === undefined))
     .map((reading) => ({ lines: reading.lines, factor: reading === first ? FIRST_FACTOR : 1 }));
   if (turn !== undefined) requests.push({ lines: turn.lines, factor: TURN_FACTOR });
-  // A request such as `Fix all 5` says less than what came out of it.
+  // A request such as `Fix all 5` says less than what came out of it, or what was committed or planned.
   if (requests.length > 0) requests.push({ lines: outcomes, factor: 1 });
+  const naming = !hasUser ? [] : chosen.filter(({ named }) => named.length > 0);
+  for (const [index, { named }] of naming.entries())
+    requests.push({ lines: named, factor: NAMED_FACTOR * (index === 0 ? FIRST_FACTOR : 1) });
+  const begun = hasUser && first === undefined ? chosen.find(({ intended }) => intended.length > 0) : undefined;
+  if (begun !== undefined) requests.push({ lines: begun.intended, factor: NAMED_FACTOR });
   const isTold = ({ value }: Line): boolean => value >= TOLD_VALUE;
   const told = chosen.filter(({ byUser }) => !byUser).map(({ lines }) => ({ lines: lines.filter(isTold), factor: 1 }));
   return best(requests) || best(told) || best(chosen.map(({ lines }) => ({ lines, factor: 1 })));
@@ -243,9 +262,12 @@ interface Reading {
   words: readonly string[];
   /** Lines that may be the title. */
   lines: readonly Line[];
+  /** Those of an agent that name its work: a commit, an issue that it opened, or a task. */
+  named: readonly Line[];
+  /** Those of an agent that say what it is going to do. */
+  intended: readonly Line[];
+  /** False for a user's message that asks for nothing of its own, such as `yes`, `fix it` or `[Request interrupted by user]`. */
   isRequest: boolean;
-  /** True for a user's message that asks for nothing, such as `yes` or `[Request interrupted by user]`. */
-  isMark: boolean;
 }
 
 const readings = new WeakMap<TitledMessage, Reading>();
@@ -278,13 +300,15 @@ function withWords(line: TitleLine): Line {
 function readingOf({ role, text: whole }: TitledMessage): Reading {
   const text = beginningOf(whole);
   const lines = linesOf({ role, text });
-  const isRequest = role === "user" && lines.some(({ value, words }) => value > NOTED_VALUE && words.size > 0);
+  const byAgent = role === "assistant" ? lines : [];
   return {
     byUser: role === "user",
     isTask: role === "system",
     words: [...new Set(words(text))],
     lines,
-    isRequest,
-    isMark: role === "user" && !isRequest,
+    named: byAgent.filter(({ value }) => value > TOLD_VALUE),
+    intended: byAgent.filter(({ value }) => value === INTENDED_VALUE),
+    isRequest:
+      role === "user" && lines.some(({ points, value, words }) => !points && value > NOTED_VALUE && words.size > 0),
   };
 }

@@ -1,4 +1,5 @@
 import { DamageError } from "../core/damage.ts";
+import { TITLE_CHARS_MAX } from "../core/ends.ts";
 import { formatHandle } from "../core/handle.ts";
 import { type DoneSummary, type Repositories, ThemeRoots } from "../store/index.ts";
 
@@ -11,7 +12,10 @@ interface Root {
   tokenCount: number;
   seqFirst: number;
   seqLast: number;
-  /** The title of a cluster, in words of its messages. A theme has the label of one of its clusters. May be empty. */
+  /**
+   * The title of a cluster, in words of its messages, and a number if an earlier cluster has the same. A theme has the label of one of
+   * its clusters. May be empty.
+   */
   label: string;
 }
 
@@ -51,7 +55,7 @@ export interface RootSummary {
 
 /** Returns the clusters of a session, oldest first. */
 export function clustersOf({ clusters }: Repositories, sessionId: string): ClusterInfo[] {
-  return clusters.withThemes(sessionId).map((cluster) => {
+  return toldApart(clusters.withThemes(sessionId)).map((cluster) => {
     const { rootId, logPosition, label, stepCount, settledAt } = cluster;
     const root = formatHandle("cluster", rootId, logPosition);
     return { root, level: "cluster", sessionId, ...sizeOf(cluster), label, stepCount, settled: settledAt !== null };
@@ -61,7 +65,7 @@ export function clustersOf({ clusters }: Repositories, sessionId: string): Clust
 /** Returns the themes of a session, oldest first. */
 export function themesOf(repositories: Repositories, sessionId: string): ThemeInfo[] {
   const { clusters, themes, summaries, unions } = repositories;
-  const withThemes = clusters.withThemes(sessionId);
+  const withThemes = toldApart(clusters.withThemes(sessionId));
   const themeRows = themes.ofSession(sessionId).toSorted((left, right) => left.theme.seqFirst - right.theme.seqFirst);
   const roots = new ThemeRoots(unions, sessionId);
   const standing = summaries.standing({ sessionId });
@@ -80,6 +84,20 @@ export function themesOf(repositories: Repositories, sessionId: string): ThemeIn
       summaries: parts.sort((left, right) => left.seqFirst - right.seqFirst).map(rootSummary),
       uncoveredCount: parts.reduce((count, part) => count - part.messageCount, theme.messageCount),
     };
+  });
+}
+
+/** Numbers the clusters of a session that have the title of an earlier one: `Oil the gate (2)`. They must be oldest first. */
+function toldApart<T extends { label: string }>(clusters: readonly T[]): T[] {
+  const counts = new Map<string, number>();
+  return clusters.map((cluster) => {
+    const count = (counts.get(cluster.label) ?? 0) + 1;
+    counts.set(cluster.label, count);
+    if (count === 1) return cluster;
+    const mark = ` (${count})`;
+    const room = TITLE_CHARS_MAX - mark.length;
+    const end = cluster.label.length > room ? cluster.label.lastIndexOf(" ", room) : room;
+    return { ...cluster, label: cluster.label.slice(0, end > 0 ? end : room) + mark };
   });
 }
 

@@ -72,6 +72,76 @@ describe("titleOf", () => {
     expect(titled([["user", "a few more review comments"], closing])).toContain("wrappers");
   });
 
+  test.each([
+    "Implement 1,2 and 3",
+    "Could you fix issue 2",
+    "Ignore this warning",
+    "Invert that flag",
+    "more review comments",
+    "commit and push",
+    "file an issue, please",
+  ])("is what was committed or planned, if the request has no object of its own: %s", (pointing) => {
+    const commit = ["assistant", 'Bash\ngit commit -m "feat: renew the lease of each crane"'] as const;
+    expect(titled([["user", pointing], commit])).toContain("Renew the lease of each crane");
+    const task = [
+      "assistant",
+      "TodoWrite\nRenew the lease of each crane\nin_progress\nRun the tests\npending",
+    ] as const;
+    expect(titled([["user", pointing], task])).toContain("Renew the lease of each crane");
+    expect(titled([["user", "Paint the harbour gate"], commit])).toMatch(/^Paint the harbour gate/);
+  });
+
+  test.each([
+    "mcp__tracker__create_issue\nThe crane drops its lease at noon\nHarbour",
+    'Bash\ngh pr create --draft --title "The crane drops its lease at noon" --body "Fixes it."',
+  ])("is what an issue or a pull request is about, if the request only asks for one", (opening) => {
+    const later = ["assistant", 'Bash\ngit commit -m "Sort the imports of the pier"'] as const;
+    expect(titled([["user", "log an issue"], ["assistant", opening], later])).toBe("The crane drops its lease at noon");
+  });
+
+  test("of a mark such as `continue` is what was asked before, or what the agent sets out to do", () => {
+    const said = ["assistant", "I'll renew the lease of each crane. It takes a while."] as const;
+    expect(titled([["user", "continue"], said])).toBe("Renew the lease of each crane");
+    expect(titled([["user", "proceed please"]], "Oil the harbour gate")).toBe("Oil the harbour gate");
+    expect(titled([["user", "@harbour-rules.mdc"], said])).toBe("Renew the lease of each crane");
+  });
+
+  test("is what a user asked, however little of long work that is", () => {
+    const steps = Array.from({ length: 90 }, (_, step) => ["assistant", `Bash\nls ${step}\nList the boats`] as const);
+    const rules = ["system", "Files of the harbour may be read without asking anybody."] as const;
+    expect(titled([rules, ["user", "Oil the harbour gate"], ...steps])).toBe("Oil the harbour gate");
+  });
+
+  test("keeps what points at something if it says what it is about", () => {
+    const commit = ["assistant", 'Bash\ngit commit -m "Cache the tide"'] as const;
+    const asked = "Investigate what causes this slow lookup of the harbour tide table";
+    expect(titled([["user", asked], commit])).toMatch(/^Investigate what causes this slow lookup/);
+    expect(titled([["user", "Review the buoys of this project"], commit])).toMatch(/^Review the buoys of this project/);
+  });
+
+  test("tells what became of a request in words that name something, rather than that all tests pass", () => {
+    const asked = ["user", "Limit the retries of a remote"] as const;
+    const done = ["assistant", "Moved the budget to a pool."] as const;
+    expect(titled([asked, done, ["assistant", "All tests pass."]])).toBe(
+      "Limit the retries of a remote: moved the budget to a pool",
+    );
+  });
+
+  test.each([
+    ["You review the work of others.\n\n## What was requested\n\nOil the harbour gate", "Oil the harbour gate"],
+    ["**Task 2: Oil the harbour gate**\n\nUse the can.", "Oil the harbour gate"],
+    ["Context: the gate creaks at night", "The gate creaks at night"],
+    ["src/gate.ts:73\nwhy does the gate creak", "Why does the gate creak"],
+    ["Author: Ada King <ada@example.com>\nThe gate creaks", "The gate creaks"],
+    ["Let's instead oil the harbour gate with the thin oil from the shed, nice and slow", "Oil the harbour gate"],
+    ["we would want the keys of the harbour gate also go to us, is there a way to do it?", "We would want the keys"],
+    ["I wouldn't be surprised if there's a leak in the harbour pump", "There's a leak in the harbour pump"],
+    ["If a gate would have two locks and both are open would it show them\nOil the gate", "Oil the gate"],
+    ["Print something like.\nOil the harbour gate", "Oil the harbour gate"],
+  ])("is no heading of a template, label, path or half of a sentence: %j", (text, title) => {
+    expect(titled([["user", text]])).toContain(title);
+  });
+
   test("of a subagent's work is its task, and never what a program says to itself", () => {
     const work = ["assistant", "I'll read the code first."] as const;
     const task = ["system", "Find all callers of releaseLock. Report them."] as const;

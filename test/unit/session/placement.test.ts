@@ -1,8 +1,10 @@
 import { expect, test } from "vitest";
 import type { Session } from "../../../src/index.ts";
 import { internalsOf } from "../../../src/session/opened-store.ts";
-import { calls, results, user } from "../../support/said.ts";
-import { temporaryStore } from "../../support/temporary-store.ts";
+import { assistant, calls, results, user } from "../../support/said.ts";
+import { openedStore, temporaryPath, temporaryStore } from "../../support/temporary-store.ts";
+
+const DAY_MS = 86_400_000;
 
 /** What the weights of structure add with the default embedder, whose `similarityMin` is 0.35. */
 const ADJACENT = 0.65 * 0.4;
@@ -78,4 +80,23 @@ test("a session can get another title, and nothing else changes", () => {
     expect(() => session.update({ title })).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
   }
   expect(session.info().title).toBe("Second");
+});
+
+test("requests that are put again have titles that are told apart, each of at most 60 characters", async () => {
+  let now = Date.UTC(2026, 0, 1);
+  const store = openedStore(temporaryPath(), { clock: () => now });
+  const session = store.session("s");
+  const asked = "Paint the great wooden gate of the old harbour near the pump";
+  for (let day = 0; day < 3; day++) {
+    session.append([user(asked), assistant(`Painted it, coat ${day}.`), user("Thanks!")]);
+    now += 90 * DAY_MS;
+    await store.upkeep();
+  }
+  const labels = session.roots({ level: "cluster" }).map(({ label }) => label);
+  expect(labels.filter((label) => label.startsWith("Paint")).slice(0, 3)).toEqual([
+    asked,
+    "Paint the great wooden gate of the old harbour near the (2)",
+    "Paint the great wooden gate of the old harbour near the (3)",
+  ]);
+  expect(session.roots().map(({ label }) => label)).toContain(asked);
 });
