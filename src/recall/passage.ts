@@ -17,6 +17,8 @@ const KINDS: Readonly<Record<Sentence["kind"], number>> = { prose: 1, heading: 0
 const ANNOUNCES =
   /^(?:(?:perfect|great|good|ok(?:ay)?|now)[!,.]?\s+)?(?:(?:now\s+)?let me|let['’]s|i['’]ll|i will|i need to)\b/i;
 const ANNOUNCED_SHARE = 0.7;
+/** The end of a line that says nothing without what it announces: `:`, also in bold or in brackets. */
+const ANNOUNCING = /[:：]["'”’)\]*_`]{0,3}$/;
 /** Less of what is announced is not worth showing. */
 const ANNOUNCED_CHARS_MIN = 40;
 
@@ -57,13 +59,12 @@ function passageIn(read: string, isPrinted: boolean, weights: ReadonlyMap<string
   const units = isPrinted ? printedUnits(read, weights) : saidUnits(read);
   const { from, to } = bestOf(units, weights);
   const chosen = units.slice(from, to + 1);
-  // A line that announces says nothing without what it announces.
-  const [last, next] = [chosen.at(-1)?.text, units[to + 1]];
-  const room = SNIPPET_CHARS - chosen.reduce((sum, { text }) => sum + text.length + 1, 0);
-  if (last?.endsWith(":") && next !== undefined && room >= ANNOUNCED_CHARS_MIN)
-    chosen.push({ ...next, text: cutLine(next.text, room) });
-  if (chosen.length <= 1) return snippetOf(chosen[0]?.text ?? read, weights);
-  const shown = chosen.map(({ text, follows }, at) => (at === 0 ? text : `${follows ? " … " : " "}${text}`)).join("");
+  const [next] = units.slice(to + 1);
+  const joined = chosen.map(({ text, follows }, at) => (at === 0 ? text : `${follows ? " … " : " "}${text}`)).join("");
+  const room = SNIPPET_CHARS - joined.length - 1;
+  const isAnnounced = ANNOUNCING.test(joined) && next?.follows === false && room >= ANNOUNCED_CHARS_MIN;
+  if (chosen.length <= 1 && !isAnnounced) return snippetOf(chosen[0]?.text ?? read, weights);
+  const shown = isAnnounced ? `${joined} ${cutLine(next.text, room)}` : joined;
   return { text: shown, marks: marksOf(shown, weights) };
 }
 

@@ -29,7 +29,7 @@ export interface Source {
   verdictsOn(ids: readonly number[]): ReadonlyMap<number, Verdict>;
   /** Returns the texts by message id. */
   textsOf(ids: readonly number[]): Map<number, string>;
-  /** Returns the messages, of these of assistants, with which a turn ends: the user speaks before the assistant says more. */
+  /** Returns those of the given assistant messages that end a turn: the user speaks next, or the session that holds them ends. */
   closing(ids: readonly number[]): ReadonlySet<number>;
   /** Returns the vectors by message id. Messages without a vector of this embedder are missing. */
   embeddings(ids: readonly number[], embedderId: string): Map<number, Float32Array>;

@@ -49,11 +49,12 @@ export const WORK_ODDS = 13;
 const NOTHING_LOSS = 0.3;
 const USER_GAIN = 0.3;
 const VALUE_GAIN = 0.05;
-/** What the words gain with which a turn ends: they tell what came of the prompt. Short lines, and those with few of the words asked for, gain nothing. */
+/** What the closing words of a turn gain: they tell what came of the prompt. Short lines, and those with few of the words asked for, gain nothing. */
 const CLOSING_GAIN = 0.1;
 const CLOSING_TOKENS_MIN = 40;
 /** Relative to the message with most of the words. */
 const CLOSING_WORDS_MIN = 0.5;
+/** They are looked for among so many of the best messages. */
 const CLOSING_PLACES_MAX = 30;
 
 /** At most this many of the best short messages are read, because a longer one says more than an announcement. */
@@ -131,7 +132,7 @@ export function rankWork(candidates: readonly Candidate[], words: WordStatistics
 
 /**
  * Raises the user's own words for a question about what the user said, calls and results for one about a value, a name or an error, and the
- * words with which a turn ends. Lowers announcements and notices.
+ * closing words of a turn for all but the first of these. Lowers announcements and notices.
  *
  * @param ranking  Best first.
  * @returns the same messages, best first.
@@ -152,9 +153,10 @@ export function raiseForWork(
     return (speaker === "assistant" || speaker === "user") && tokenCount < SHORT_TOKENS_MAX;
   });
   const texts = textsOf(short.slice(0, READ_MAX).map(({ candidate }) => candidate.messageId));
-  const wordsMin = CLOSING_WORDS_MIN * ranking.reduce((most, { parts }) => Math.max(most, parts.words), 0);
+  const wordsMax = ranking.reduce((most, { parts }) => Math.max(most, parts.words), 0);
   const told = ranking.slice(0, CLOSING_PLACES_MAX).filter(({ candidate: { speaker, tokenCount }, parts }) => {
-    return !isAboutUser && speaker === "assistant" && tokenCount >= CLOSING_TOKENS_MIN && parts.words >= wordsMin;
+    if (isAboutUser || speaker !== "assistant" || tokenCount < CLOSING_TOKENS_MIN) return false;
+    return parts.words > 0 && parts.words >= CLOSING_WORDS_MIN * wordsMax;
   });
   const closings = closing(told.map(({ candidate }) => candidate.messageId));
   return ranking

@@ -263,6 +263,19 @@ describe.skipIf(!hasChromium)("by hand", () => {
       await page.mouse.wheel(0, 2_000);
       await page.locator('.message[aria-label$="message 0"]').waitFor({ state: "detached" });
       expect(await place.inputValue()).toBe(String(made.forkSeq));
+      // Nothing typed, and typing that is given up, go nowhere.
+      const before = page.url();
+      await page.keyboard.press("Escape");
+      await place.fill("");
+      await page.keyboard.press("Enter");
+      expect(page.url()).toBe(before);
+      await place.fill(await place.inputValue());
+      const here = await place.inputValue();
+      await page.mouse.wheel(0, 2_000);
+      await expect.poll(() => page.locator(`.message[aria-label$="message ${here}"]`).count()).toBe(0);
+      await page.keyboard.press("Enter");
+      await page.locator(`.message[aria-label$="message ${here}"]`).waitFor();
+      await place.fill(String(made.forkSeq));
       await page.keyboard.press("Enter");
       const fork = page.locator("details.child", { hasText: "Fork from here" });
       await fork.locator("summary").first().click();

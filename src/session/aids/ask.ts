@@ -22,8 +22,8 @@ export { agentSummarizer, CALLS_PER_DAY_DEFAULT, TOKENS_PER_DAY_DEFAULT } from "
 export const ASK_TOKENS_DEFAULT = 8_000;
 
 /**
- * Nothing is sent if the confidence of `recall` is lower. It is lower than the one below which a list is doubted, because an agent reads
- * what a question in other words is about, and says so if it is not answered.
+ * Nothing is sent if the confidence of `recall` is lower. This is less than `RECALL_CONFIDENCE_MIN`, below which a list is doubted, because an
+ * agent reads what was asked in other words, and says so if the messages do not answer.
  */
 const CONFIDENCE_MIN = 0.03;
 /** The most hits whose turns are read. */
@@ -139,7 +139,7 @@ class EvidenceReader {
     const { redact: _, isLeftOut: __, tokensMax: ___, ...scope } = this.#options;
     const hits = await this.#store.recall(question, { ...scope, limit: HITS_MAX, neighbors: 0 });
     if (hits.length === 0) return nothingFound(question);
-    const note = noteOnHits(hits);
+    const note = noteOnHits(hits, CONFIDENCE_MIN);
     if ((hits[0]!.confidence ?? 1) < CONFIDENCE_MIN) return note;
     for (const hit of hits) if (!this.#takeTurn(hit)) break;
     return this.#taken.size > 0 ? note : "What was found belongs to projects that are excluded.";

@@ -8,10 +8,14 @@ const NOT_LITERAL = "The quoted text was not found, so its words were searched."
 /** A note names at most this many words that no message has. */
 const WORDS_MAX = 3;
 
-/** Returns a note for the reader on how the hits were found; undefined if none is needed. */
-export function noteOnHits(hits: readonly RecallHit[]): string | undefined {
+/**
+ * Returns a note for the reader on how the hits were found; undefined if none is needed.
+ *
+ * @param confidenceMin  With less, nothing is near.
+ */
+export function noteOnHits(hits: readonly RecallHit[], confidenceMin = RECALL_CONFIDENCE_MIN): string | undefined {
   const { confidence = 1, unknownWords = [], phrasesMissing, corrections = [] } = hits[0] ?? {};
-  const notes = confidence < RECALL_CONFIDENCE_MIN ? [nothingNear(unknownWords)] : [];
+  const notes = confidence < confidenceMin ? [nothingNear(unknownWords)] : [];
   if (phrasesMissing) notes.push(NOT_LITERAL);
   if (corrections.length > 0) {
     const meant = corrections.map((correction) => correction.meant).join(", ");

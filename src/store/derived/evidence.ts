@@ -80,12 +80,12 @@ export class EvidenceRepository extends PathReader {
     [ids: string],
     [messageId: number, text: string]
   >`SELECT m.id, m.text ${GIVEN}`.raw();
-  /** Of given messages of assistants, those after which the session goes on with a prompt of the user, or ends, before the assistant says more. */
+  /** Of given messages of assistants, those after which the user speaks, or the session ends, before the assistant or a tool goes on. */
   readonly #closing = this.statement<[ids: string], number>`
     SELECT m.id ${GIVEN}
     WHERE coalesce((SELECT n.turn_seq = n.seq FROM messages n
       WHERE n.session_id = m.session_id AND n.seq > m.seq
-        AND (n.turn_seq = n.seq OR n.role = 'assistant')
+        AND (n.turn_seq = n.seq OR n.role IN ('assistant', 'tool'))
       ORDER BY n.seq LIMIT 1), 1)`.pluck();
   readonly #superseded = this.statement<
     { project: string | null; ids: string | null; mine: 0 | 1 },
@@ -165,7 +165,7 @@ export class EvidenceRepository extends PathReader {
     return new Map(ids.length === 0 ? [] : this.#textsOf.all(JSON.stringify(ids)));
   }
 
-  /** Returns the messages, of these of assistants, with which a turn ends. */
+  /** Returns those of the given assistant messages that end a turn in the session that holds them. */
   closing(ids: readonly number[]): Set<number> {
     return new Set(ids.length === 0 ? [] : this.#closing.all(JSON.stringify(ids)));
   }

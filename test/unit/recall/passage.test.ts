@@ -23,6 +23,11 @@ describe("of what was said", () => {
     const text = `The proposal for the lease:\n\nA minute ${"is enough for every gull ".repeat(20)}.\n\n${filler(20)}`;
     expect(passage(text, "proposal lease")).toMatch(/^The proposal for the lease: A minute is enough .*…$/);
     expect(passage(text, "proposal lease").length).toBeLessThanOrEqual(240);
+    const bold = text.replace("The proposal for the lease:", "**租约 proposal of the lease：**");
+    expect(passage(bold, "proposal lease")).toContain("A minute is enough");
+    // Of what is printed, the next line that matches is not announced.
+    const printed = `lease one\nother:\nxx\nyy\nzz\nlease ${"word ".repeat(60)}`;
+    expect(passage(printed, "lease", true)).toBe("lease one other:");
   });
 
   test("is not what the agent is about to do if it says what came out", () => {

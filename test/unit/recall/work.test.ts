@@ -73,6 +73,62 @@ describe("work with tools", () => {
     expect((await asked(question, [turn(guess, result)]))[0]!.text).toBe(result);
   });
 
+  const CLOSING =
+    "The export of the ledger lost its last row, since its buffer was never flushed. Now it is, and all of the rows are there. " +
+    "The cursor was innocent: it is closed only after the last of them, as it ought to be.";
+  const QUESTION = "why does the export of the ledger lose its last row";
+
+  test.each<[name: string, gains: boolean, question: string, messages: MessageInput[], text?: string]>([
+    ["before the user speaks again", true, QUESTION, [assistant(CLOSING), user("Thanks. Now the colors.")]],
+    ["at the end of the session", true, QUESTION, [assistant(CLOSING)]],
+    [
+      "before the agent goes on",
+      false,
+      QUESTION,
+      [assistant(CLOSING), ...runs("ls", "a"), assistant("Now the colors.")],
+    ],
+    [
+      "of an agent that was interrupted at a call",
+      false,
+      QUESTION,
+      [
+        {
+          role: "assistant",
+          parts: [
+            { type: "text", text: CLOSING },
+            { type: "tool_call", toolCallId: "a", name: "Bash", args: { command: "ls" } },
+          ],
+        },
+        { role: "tool", parts: [{ type: "tool_result", toolCallId: "a", content: "a" }] },
+        user("Wait."),
+      ],
+    ],
+    [
+      "in a short line",
+      false,
+      QUESTION,
+      [assistant("The export of the ledger lost its last row.")],
+      "lost its last row.",
+    ],
+    [
+      "about something else",
+      false,
+      QUESTION,
+      [user(`The last row? ${QUESTION}`), assistant(CLOSING.replaceAll(/export|ledger|row|last|los[te]/g, "x"))],
+      "buffer",
+    ],
+    [
+      "for a question about the user",
+      false,
+      "what did I say about the export of the ledger and its last row",
+      [assistant(CLOSING)],
+    ],
+  ])("of the closing words %s, gain: %s", async (_, gains, question, messages, text = "buffer") => {
+    const session = [user("Rows are missing. Why?"), ...runs("npm test", "ok"), ...messages];
+    const hit = (await asked(question, [session])).find((one) => one.role === "assistant" && one.text.includes(text))!;
+    expect(hit.parts!.speaker > 0.05).toBe(gains);
+  });
+
   test("counts results for a question about a value", async () => {
     const sessions = [
       [

@@ -282,6 +282,13 @@ function Messages({ answer, outline }: { answer: SessionAnswer; outline: Outline
 /** The place in the session. What is being typed stays, although the list moves on as messages come. */
 function PlaceInput(props: { seq: number; min: number; max: number; onChange: (seq: number) => void }) {
   const [typed, setTyped] = useState<string>();
+  const settle = (input: HTMLInputElement, isWanted: boolean): void => {
+    const { value } = input;
+    setTyped(undefined);
+    input.value = String(props.seq);
+    // The browser also tells of a change after the number was put back.
+    if (isWanted && value !== "" && value !== input.value) props.onChange(Number(value));
+  };
   return (
     <label>
       Message{" "}
@@ -291,9 +298,12 @@ function PlaceInput(props: { seq: number; min: number; max: number; onChange: (s
         max={props.max}
         value={typed ?? props.seq}
         onInput={(event) => setTyped(event.currentTarget.value)}
-        onChange={(event) => {
-          setTyped(undefined);
-          props.onChange(Number(event.currentTarget.value));
+        onChange={(event) => settle(event.currentTarget, true)}
+        onKeyDown={(event) => {
+          if (event.key !== "Enter" && event.key !== "Escape") return;
+          // The browser tells of no change if the number is the one that stood there when the typing began.
+          if (event.key === "Enter") event.preventDefault();
+          settle(event.currentTarget, event.key === "Enter");
         }}
         onBlur={() => setTyped(undefined)}
       />{" "}
