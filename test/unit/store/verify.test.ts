@@ -332,10 +332,10 @@ describe("verify", () => {
     const store = openedStore(path);
     const { session } = repairedThermostat(store);
     const titles = () => session.roots({ level: "cluster" }).map(({ label }) => label);
-    expect(titles()).toEqual(["Repair the greenhouse thermostat", "Repair the greenhouse thermostat"]);
+    expect(titles()).toEqual(["Repair the greenhouse thermostat", "Repair the greenhouse thermostat (2)"]);
     inSealed(path, (database) => database.exec("UPDATE clusters SET label = '', checksum = -1, message_count = 0"));
     expect(store.verify({ rebuild: true }).ok).toBe(true);
-    expect(titles()).toEqual(["Repair the greenhouse thermostat", "Repair the greenhouse thermostat"]);
+    expect(titles()).toEqual(["Repair the greenhouse thermostat", "Repair the greenhouse thermostat (2)"]);
   });
 
   test("forgets a request in the titles of all clusters of its turn", () => {
@@ -344,7 +344,7 @@ describe("verify", () => {
     store.forget("s", { messageIds: [request] });
     expect(session.roots({ level: "cluster" }).map(({ label }) => label)).toEqual([
       "thermostat, harp",
-      "thermostat, harp",
+      "thermostat, harp (2)",
     ]);
   });
 
