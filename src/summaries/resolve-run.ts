@@ -75,6 +75,11 @@ export interface SummaryContext {
   /** The step that may still get tool results. */
   openStepId: number | undefined;
   summarizer: Summarizer;
+  /**
+   * In work with tools, returns the messages before the window of which the story tells something, each with the sentences that it tells
+   * as its text, in at most about `tokensMax` tokens. In talk without tools, returns none.
+   */
+  told: (tokensMax: number) => Message[];
 }
 
 /** The summaries that one call would make. */
