@@ -104,7 +104,7 @@ export class Contexts {
 
   #summaryContext({ settings, openStep }: SessionState, tokensMax: number): SummaryContext {
     const { repositories, summarizer } = this.#ports;
-    const told = (tokensMax: number): Message[] => this.#told(tokensMax);
+    const { database } = repositories;
     return {
       repositories,
       sessionId: this.#sessionId,
@@ -112,18 +112,24 @@ export class Contexts {
       tokensMax,
       openStepId: openStep?.id,
       summarizer,
-      told,
+      isWork: () =>
+        database.read(() => {
+          this.#current();
+          return this.#hasCallsBefore();
+        }),
+      told: (tokens) => database.read(() => this.#told(tokens)),
     };
   }
 
   #told(tokensMax: number): Message[] {
-    const { database, messages } = this.#ports.repositories;
-    return database.read(() => {
-      const { story } = this.#current().cold;
-      if (!this.#kept.notes!.blocked.some(({ isCall }) => isCall)) return [];
-      const texts = story.told(tokensMax);
-      return messages.byIds([...texts.keys()]).map((message) => ({ ...message, text: texts.get(message.id)! }));
-    });
+    const texts = this.#current().cold.story.told(tokensMax);
+    const messages = this.#ports.repositories.messages.byIds([...texts.keys()]);
+    return messages.map((message) => ({ ...message, text: texts.get(message.id)! }));
+  }
+
+  /** Returns true if tools are called in the messages before the window, at the frontier that was read last. */
+  #hasCallsBefore(): boolean {
+    return this.#kept.notes!.blocked.some(({ isCall }) => isCall);
   }
 
   render(options: RenderOptions = {}): RenderResult {
@@ -234,7 +240,7 @@ export class Contexts {
    */
   #filledView(state: SessionState, cold: ColdPart, source: StrategySource, tokensMax: number): RenderView {
     const hasCalls = ({ parts }: Message): boolean => parts.some(({ type }) => type === "tool_call");
-    if (this.#kept.notes!.blocked.some(({ isCall }) => isCall) || state.window.some(hasCalls)) {
+    if (this.#hasCallsBefore() || state.window.some(hasCalls)) {
       const view = source.themesView();
       const { tokenCounter } = this.#ports;
       const unpinned = () =>

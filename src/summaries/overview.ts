@@ -11,10 +11,11 @@ const NEW_TOKENS_MAX = 6_000;
 const OVERVIEW_TOKENS_MAX = 400;
 
 /**
- * In work with tools, an overview is due when the messages since the last one have so many tokens. It is made of so many tokens of the
- * story, which holds more of what whoever goes on must know than statements of each cluster do, and may be longer.
+ * In work with tools, an overview is due when the messages since the last one have so many tokens, and this share of those that it was about.
+ * So a session of 200,000 tokens has eight. It is made of so many tokens of the story, and may be longer than in talk: of what whoever goes on
+ * must know, it holds more than statements of each cluster.
  */
-const WORK = { newTokensMin: 8_000, storyTokensMax: 6_000, overviewTokensMax: 900 };
+const WORK = { newTokensMin: 8_000, newShareMin: 0.5, storyTokensMax: 6_000, overviewTokensMax: 900 };
 
 /**
  * The overview of a session, made of the last overview and, in talk, the statements of summaries whose messages come after it. A summary of
@@ -23,13 +24,19 @@ const WORK = { newTokensMin: 8_000, storyTokensMax: 6_000, overviewTokensMax: 90
  *
  * Until a context shows an overview, no other is made. Then the one that contexts show is kept.
  */
-export function overviewSummaries({ repositories, sessionId, summarizer, told }: SummaryContext): DueSummaries {
+export function overviewSummaries({
+  repositories,
+  sessionId,
+  summarizer,
+  isWork: isWorkNow,
+  told,
+}: SummaryContext): DueSummaries {
   const { database, summaries, spans } = repositories;
   const find = (asker: Asker | undefined) => {
     if (asker === undefined || summarizer.citesSources !== true) return undefined; // without one, contexts have more statements
     const last = summaries.newestSpan(sessionId, "overview");
     if (last !== undefined && last.shownFrom === null) return undefined;
-    const sources = told(WORK.storyTokensMax);
+    const sources = isWorkNow() ? told(WORK.storyTokensMax) : [];
     const isWork = sources.length > 0;
     const read = isWork ? [] : unreadSummaries(summaries.standing({ sessionId }), last?.seqLast ?? -1);
     if (!isWork && tokensOf(read) < NEW_TOKENS_MIN) return undefined;
@@ -37,7 +44,9 @@ export function overviewSummaries({ repositories, sessionId, summarizer, told }:
     const extent = { seqFirst: 0, seqLast };
     const content = spans.contentOf(sessionId, extent.seqFirst, extent.seqLast);
     const { firstId: rootId, lastId: logPosition, tokenCount: sourceTokenCount, messageCount, sourceDigest } = content;
-    if (isWork && sourceTokenCount - (last?.sourceTokenCount ?? 0) < WORK.newTokensMin) return undefined;
+    const known = last?.sourceTokenCount ?? 0;
+    const newTokensMin = Math.max(WORK.newTokensMin, WORK.newShareMin * known);
+    if (isWork && sourceTokenCount - known < newTokensMin) return undefined;
     const covered = { ...extent, messageCount, sourceTokenCount, sourceDigest };
     const readingDepth = 1 + (last?.readingDepth ?? 0);
     const work = { sessionId, level: "overview" as const, rootId, logPosition, ...covered, readingDepth };

@@ -75,9 +75,11 @@ export interface SummaryContext {
   /** The step that may still get tool results. */
   openStepId: number | undefined;
   summarizer: Summarizer;
+  /** Returns true if tools are called in the messages before the window. */
+  isWork: () => boolean;
   /**
-   * In work with tools, returns the messages before the window of which the story tells something, each with the sentences that it tells
-   * as its text, in at most about `tokensMax` tokens. In talk without tools, returns none.
+   * Returns the messages before the window of which the story tells something, each with the sentences that it tells as its text, in at
+   * most about `tokensMax` tokens.
    */
   told: (tokensMax: number) => Message[];
 }

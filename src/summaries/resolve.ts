@@ -38,7 +38,7 @@ export async function resolveDirty(options: ResolveOptions): Promise<Resolved> {
     if (strategy === "union-find") {
       // In work with tools, an overview is worth more than what else the calls of a day may make, and needs none of it.
       const kinds = [clusterSummaries(options), overviewSummaries(options)];
-      for (const due of options.told(1).length > 0 ? kinds.reverse() : kinds) await makeDue(due, run, concurrency);
+      for (const due of options.isWork() ? kinds.reverse() : kinds) await makeDue(due, run, concurrency);
     } else await makeDue(spanSummaries({ ...options, strategy }), run, concurrency);
     return { result: run.result, nextTryAtMs: run.nextTryAtMs };
   } finally {

@@ -149,7 +149,7 @@ function wholeSteps(messages: readonly BlockedMessage[]): BlockedMessage[] {
 }
 
 export interface SessionStoryWriter extends StoryWriter {
-  /** Returns what a story of about `tokensMax` tokens tells of messages before the window: texts by message id, in order. */
+  /** Returns what a story of about `tokensMax` tokens tells of the messages before the window: texts by message id, in order. */
   told(tokensMax: number): Map<number, string>;
 }
 
