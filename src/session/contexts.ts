@@ -4,7 +4,7 @@ import { expectedTokens, filledView, wholeView } from "../context/layout/fill.ts
 import { stableTokensMax, UNCACHED_TOKENS_MAX } from "../context/layout/fit-window.ts";
 import { type PreparedView, prepareView } from "../context/layout/prepare.ts";
 import { type Findings, type MemoryPart, renderContext } from "../context/render.ts";
-import type { RenderResult, StoryWriter } from "../context/result.ts";
+import type { RenderResult } from "../context/result.ts";
 import { renderStrategy, type StrategySource, strategyView } from "../context/strategy.ts";
 import { normalWindow } from "../context/tool-output/normalize.ts";
 import { type ColdView, loadColdView, type RenderView } from "../context/view.ts";
@@ -19,7 +19,7 @@ import type { RecallQuery } from "../recall/search.ts";
 import { messageCountOf, type SessionState } from "../store/index.ts";
 import type { SummaryContext } from "../summaries/resolve-run.ts";
 import { askedSplit } from "../summaries/span.ts";
-import { type ColdNotes, lastingPast, loadColdNotes, storyWriter } from "./aids/story.ts";
+import { type ColdNotes, lastingPast, loadColdNotes, type SessionStoryWriter, storyWriter } from "./aids/story.ts";
 import { CONTEXT_OPTIONS, type ContextOptions, RENDER_OPTIONS, type RenderOptions } from "./context-options.ts";
 import type { SessionPorts } from "./ports.ts";
 import { type Pressure, pressureOf } from "./pressure.ts";
@@ -48,7 +48,7 @@ interface ColdPart {
   /** The messages before the window of another strategy. */
   past: Kept<readonly BlockedMessage[]>;
   lastingPast?: readonly BlockedMessage[];
-  story: StoryWriter;
+  story: SessionStoryWriter;
 }
 
 /** What was made last. It is right as long as everything that it was made of is the same. */
@@ -104,7 +104,32 @@ export class Contexts {
 
   #summaryContext({ settings, openStep }: SessionState, tokensMax: number): SummaryContext {
     const { repositories, summarizer } = this.#ports;
-    return { repositories, sessionId: this.#sessionId, settings, tokensMax, openStepId: openStep?.id, summarizer };
+    const { database } = repositories;
+    return {
+      repositories,
+      sessionId: this.#sessionId,
+      settings,
+      tokensMax,
+      openStepId: openStep?.id,
+      summarizer,
+      isWork: () =>
+        database.read(() => {
+          this.#current();
+          return this.#hasCallsBefore();
+        }),
+      told: (tokens) => database.read(() => this.#told(tokens)),
+    };
+  }
+
+  #told(tokensMax: number): Message[] {
+    const texts = this.#current().cold.story.told(tokensMax);
+    const messages = this.#ports.repositories.messages.byIds([...texts.keys()]);
+    return messages.map((message) => ({ ...message, text: texts.get(message.id)! }));
+  }
+
+  /** Returns true if tools are called in the messages before the window, at the frontier that was read last. */
+  #hasCallsBefore(): boolean {
+    return this.#kept.notes!.blocked.some(({ isCall }) => isCall);
   }
 
   render(options: RenderOptions = {}): RenderResult {
@@ -215,7 +240,7 @@ export class Contexts {
    */
   #filledView(state: SessionState, cold: ColdPart, source: StrategySource, tokensMax: number): RenderView {
     const hasCalls = ({ parts }: Message): boolean => parts.some(({ type }) => type === "tool_call");
-    if (this.#kept.notes!.blocked.some(({ isCall }) => isCall) || state.window.some(hasCalls)) {
+    if (this.#hasCallsBefore() || state.window.some(hasCalls)) {
       const view = source.themesView();
       const { tokenCounter } = this.#ports;
       const unpinned = () =>

@@ -11,23 +11,42 @@ const NEW_TOKENS_MAX = 6_000;
 const OVERVIEW_TOKENS_MAX = 400;
 
 /**
- * The overview of a session, made of the last overview and the statements of summaries whose messages come after it. A summary of
- * older messages that is made late stands in the list of statements only. No message is read for an overview. It is stored as a
- * summary of a span, from the first message to the newest one that the statements are about.
+ * In work with tools, an overview is due when the messages since the last one have so many tokens, and this share of those that it was about.
+ * So a session of 200,000 tokens has eight. It is made of so many tokens of the story, and may be longer than in talk: of what whoever goes on
+ * must know, it holds more than statements of each cluster.
+ */
+const WORK = { newTokensMin: 8_000, newShareMin: 0.5, storyTokensMax: 6_000, overviewTokensMax: 900 };
+
+/**
+ * The overview of a session, made of the last overview and, in talk, the statements of summaries whose messages come after it. A summary of
+ * older messages that is made late stands in the list of statements only. In work with tools, it is made of the sentences that the story
+ * tells. It is stored as a summary of a span, from the first message to the newest one that it was made of.
  *
  * Until a context shows an overview, no other is made. Then the one that contexts show is kept.
  */
-export function overviewSummaries({ repositories, sessionId, summarizer }: SummaryContext): DueSummaries {
+export function overviewSummaries({
+  repositories,
+  sessionId,
+  summarizer,
+  isWork: isWorkNow,
+  told,
+}: SummaryContext): DueSummaries {
   const { database, summaries, spans } = repositories;
   const find = (asker: Asker | undefined) => {
     if (asker === undefined || summarizer.citesSources !== true) return undefined; // without one, contexts have more statements
     const last = summaries.newestSpan(sessionId, "overview");
     if (last !== undefined && last.shownFrom === null) return undefined;
-    const read = unreadSummaries(summaries.standing({ sessionId }), last?.seqLast ?? -1);
-    if (tokensOf(read) < NEW_TOKENS_MIN) return undefined;
-    const extent = { seqFirst: 0, seqLast: read.at(-1)!.seqLast };
+    const sources = isWorkNow() ? told(WORK.storyTokensMax) : [];
+    const isWork = sources.length > 0;
+    const read = isWork ? [] : unreadSummaries(summaries.standing({ sessionId }), last?.seqLast ?? -1);
+    if (!isWork && tokensOf(read) < NEW_TOKENS_MIN) return undefined;
+    const seqLast = isWork ? sources.at(-1)!.seq : read.at(-1)!.seqLast;
+    const extent = { seqFirst: 0, seqLast };
     const content = spans.contentOf(sessionId, extent.seqFirst, extent.seqLast);
     const { firstId: rootId, lastId: logPosition, tokenCount: sourceTokenCount, messageCount, sourceDigest } = content;
+    const known = last?.sourceTokenCount ?? 0;
+    const newTokensMin = Math.max(WORK.newTokensMin, WORK.newShareMin * known);
+    if (isWork && sourceTokenCount - known < newTokensMin) return undefined;
     const covered = { ...extent, messageCount, sourceTokenCount, sourceDigest };
     const readingDepth = 1 + (last?.readingDepth ?? 0);
     const work = { sessionId, level: "overview" as const, rootId, logPosition, ...covered, readingDepth };
@@ -38,6 +57,8 @@ export function overviewSummaries({ repositories, sessionId, summarizer }: Summa
       wait: postponementOf(tried, logPosition, asker),
       work,
       previous: last === undefined ? read : [last, ...read],
+      sources,
+      tokensMax: isWork ? WORK.overviewTokensMax : OVERVIEW_TOKENS_MAX,
       attempts: attemptsAfter(tried),
     };
   };
@@ -47,9 +68,8 @@ export function overviewSummaries({ repositories, sessionId, summarizer }: Summa
       database.read(() => {
         const found = find(asker);
         if (found === undefined || found.wait !== undefined) return undefined;
-        const { work, handles, previous, attempts } = found;
-        const members = [{ handle: handles[0]!, title: "", work, sources: [] }];
-        return { members, previous, tokensMax: OVERVIEW_TOKENS_MAX, attempts };
+        const { work, handles, previous, sources, tokensMax, attempts } = found;
+        return { members: [{ handle: handles[0]!, title: "", work, sources }], previous, tokensMax, attempts };
       }),
   };
 }

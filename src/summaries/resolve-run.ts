@@ -75,6 +75,13 @@ export interface SummaryContext {
   /** The step that may still get tool results. */
   openStepId: number | undefined;
   summarizer: Summarizer;
+  /** Returns true if tools are called in the messages before the window. */
+  isWork: () => boolean;
+  /**
+   * Returns the messages before the window of which the story tells something, each with the sentences that it tells as its text, in at
+   * most about `tokensMax` tokens.
+   */
+  told: (tokensMax: number) => Message[];
 }
 
 /** The summaries that one call would make. */

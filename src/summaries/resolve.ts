@@ -36,8 +36,9 @@ export async function resolveDirty(options: ResolveOptions): Promise<Resolved> {
   const run = new ResolveRun(options);
   try {
     if (strategy === "union-find") {
-      await makeDue(clusterSummaries(options), run, concurrency);
-      await makeDue(overviewSummaries(options), run, concurrency);
+      // In work with tools, an overview is worth more than what else the calls of a day may make, and needs none of it.
+      const kinds = [clusterSummaries(options), overviewSummaries(options)];
+      for (const due of options.isWork() ? kinds.reverse() : kinds) await makeDue(due, run, concurrency);
     } else await makeDue(spanSummaries({ ...options, strategy }), run, concurrency);
     return { result: run.result, nextTryAtMs: run.nextTryAtMs };
   } finally {

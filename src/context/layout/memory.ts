@@ -27,6 +27,13 @@ const STATEMENTS_SHARE = { talk: 0.9, work: 0.03, span: 0.35 };
  */
 const THEMES_SHARE = 0.15;
 
+/**
+ * In work with tools, an overview holds more than as many tokens of the story. It is shown whole if it takes no more than this share of the
+ * memory message, because a few lines of it hold less.
+ */
+const WORK_OVERVIEW_SHARE = 0.7;
+const OVERVIEW_ROOM = 1_000;
+
 /** Beside a running summary, which tells the same, the story may take this share of the memory message. */
 const SPAN_STORY_SHARE = 0.3;
 
@@ -111,27 +118,30 @@ export function buildMemory(view: PreparedView, options: RenderOptions, window: 
   const kind = kindOf(view, tokenCounter);
   const isTold = kind === "talk" && view.themes.some(({ summaries }) => summaries.length > 0);
   const storyShare = kind === "span" ? SPAN_STORY_SHARE : 1;
-  const roomForStory = storyShare * window.memoryTokensMax - gapTokensMax(tokenCounter);
+  const gapTokens = gapTokensMax(tokenCounter);
+  const overviewOfWork = kind === "work" ? wholeOverview(view, window.memoryTokensMax, tokenCounter) : undefined;
+  const roomForStory = storyShare * window.memoryTokensMax - gapTokens - (overviewOfWork?.tokenCount ?? 0);
   const isAlone = kind === "work" && window.storyTokensMax + DIGEST_BESIDE_STORY_MIN > roomForStory;
   const storyMax = isAlone ? roomForStory : Math.min(window.storyTokensMax, roomForStory);
   const story = options.story?.write(window.hidden, storyMax, { isTold, speakers: speakersIn(window, options) });
   const besideStory = window.memoryTokensMax - (story?.tokenCount ?? 0);
-  const lasting = lastingDigest(view, besideStory, options);
+  // Another overview has another length, and the lasting digest keeps its own.
+  const reserved = Math.ceil((overviewOfWork?.tokenCount ?? 0) / OVERVIEW_ROOM) * OVERVIEW_ROOM;
+  const lasting = lastingDigest(view, besideStory - reserved, options);
   const tokensMax = besideStory - (lasting?.tokenCount ?? 0);
 
   const saidFrame = memoryText(view, { overview: [""], notes: [""] }, [], []);
-  const gapTokens = gapTokensMax(tokenCounter);
   const allThemes = themeBlocks(view, coldCounts, tokenCounter);
   const insteadOfThemes = kind === "work" ? tokenSum(withRoom(allThemes, tokensMax)) - gapTokens : 0;
   const saidTokensMax = Math.min(
     tokensMax - tokenCounter.count(saidFrame) - gapTokens,
     Math.max(STATEMENTS_SHARE[kind] * tokensMax, insteadOfThemes),
   );
-  const overview = overviewLines(view, saidTokensMax, tokenCounter);
+  const overview = kind === "work" ? (overviewOfWork?.lines ?? []) : overviewLines(view, saidTokensMax, tokenCounter);
   const offered = offeredStatements(view, coldCounts).map((statement) => priced(statement, tokenCounter));
   const choose = options.tokensMax > UNCACHED_TOKENS_MAX ? listStatements : chooseStatements;
   const overviewTexts = textsOf(view.overview?.statements ?? []);
-  const statements = choose(offered, saidTokensMax - tokenSum(overview), overviewTexts);
+  const statements = choose(offered, saidTokensMax - (kind === "work" ? 0 : tokenSum(overview)), overviewTexts);
   const said: Said = { overview: textsOf(overview), notes: textsOf(statements) };
   const themesMax = tokensMax - tokenSum(overview) - tokenSum(statements);
   const isSaid = overview.length + statements.length > 0;
@@ -231,6 +241,14 @@ function coldCountsOf(view: RenderView): ColdCounts {
 function overviewLines({ overview }: RenderView, tokensMax: number, tokenCounter: TokenCounter): PricedStatement[] {
   const lines = (overview?.statements ?? []).map((line) => priced(line, tokenCounter));
   return chooseStatements(lines, tokensMax);
+}
+
+/** Returns the overview of work with tools, and its tokens with the frame, if it has room. */
+function wholeOverview(view: RenderView, memoryTokensMax: number, tokenCounter: TokenCounter) {
+  const lines = (view.overview?.statements ?? []).map((line) => priced(line, tokenCounter));
+  const frame = memoryText(view, { overview: [""], notes: [] }, [], []);
+  const tokenCount = tokenCounter.count(frame) + tokenSum(lines);
+  return lines.length > 0 && tokenCount <= WORK_OVERVIEW_SHARE * memoryTokensMax ? { lines, tokenCount } : undefined;
 }
 
 function textsOf(lines: readonly { text: string }[]): string[] {

@@ -80,10 +80,7 @@ export function buildStory(
     { versions: filesVersions(files.slice(0, FILES_MAX), tokenCounter), share: FILES_SHARE },
   ].filter(({ versions }) => versions.length > 0);
   const restShare = rest.reduce((sum, { share }) => sum + share, 0);
-  const costs = {
-    of: ({ text }: Told): number => tokenCounter.count(` ${escapeText(text)}`),
-    first: (one: Told): number => lineTokens(headOf(one), tokenCounter),
-  };
+  const costs = costsBy(tokenCounter);
   for (let left = room - (keptLine?.cost ?? 0); left > 0; left *= 0.95) {
     const chosen = chooseTold(untold, left - restShare * room, costs);
     const lines = keptLine === undefined ? [] : [keptLine];
@@ -114,6 +111,26 @@ export function buildStory(
     };
   }
   return undefined;
+}
+
+/** Returns the sentences that a story of at most about `tokensMax` tokens would have, by message id. */
+export function toldTexts(told: readonly Told[], tokensMax: number, tokenCounter: TokenCounter): Map<number, string> {
+  const texts = new Map<number, string>();
+  let before: Told | undefined;
+  for (const one of chooseTold(told, tokensMax, costsBy(tokenCounter))) {
+    const { messageId, text } = one;
+    const own = messageId === before?.messageId ? `${texts.get(messageId)}${jointAfter(before.text)}${text}` : text;
+    texts.set(messageId, own);
+    before = one;
+  }
+  return texts;
+}
+
+function costsBy(tokenCounter: TokenCounter) {
+  return {
+    of: ({ text }: Told): number => tokenCounter.count(` ${escapeText(text)}`),
+    first: (one: Told): number => lineTokens(headOf(one), tokenCounter),
+  };
 }
 
 /** Returns the tokens of the whole story. */

@@ -1,7 +1,7 @@
 import type { BlockCache, BlockedMessage } from "../../context/digest/blocks.ts";
 import type { StoryWriter } from "../../context/result.ts";
 import { openErrors, pathOfActions, rankedFiles } from "../../context/story/noted-lines.ts";
-import { buildStory, type LastWords, type StoryLines, wholeTokens } from "../../context/story/story.ts";
+import { buildStory, type LastWords, type StoryLines, toldTexts, wholeTokens } from "../../context/story/story.ts";
 import type { Message } from "../../core/message.ts";
 import type { NotedMessage } from "../../core/notes.ts";
 import type { TokenCounter } from "../../core/tokens.ts";
@@ -148,7 +148,12 @@ function wholeSteps(messages: readonly BlockedMessage[]): BlockedMessage[] {
   return first === -1 ? [] : messages.slice(first).filter(({ stepId }) => stepId >= messages[first]!.id);
 }
 
-export function storyWriter(cold: ColdNotes, tokenCounter: TokenCounter, blocks: BlockCache): StoryWriter {
+export interface SessionStoryWriter extends StoryWriter {
+  /** Returns what a story of about `tokensMax` tokens tells of the messages before the window: texts by message id, in order. */
+  told(tokensMax: number): Map<number, string>;
+}
+
+export function storyWriter(cold: ColdNotes, tokenCounter: TokenCounter, blocks: BlockCache): SessionStoryWriter {
   const keptBefore = commitmentsIn(cold.blocked);
   const linesOf = (hidden: readonly Message[]): StoryLines => {
     const hiddenBlocks = hidden.map((message) => blocks.of(message));
@@ -167,6 +172,7 @@ export function storyWriter(cold: ColdNotes, tokenCounter: TokenCounter, blocks:
   };
   return {
     wholeTokens: wholeTokens(linesOf([]), tokenCounter),
+    told: (tokensMax) => toldTexts(linesOf([]).told, tokensMax, tokenCounter),
     write: (hidden, tokensMax, { isTold, speakers }) => {
       const all = linesOf(hidden);
       const isUnseen = ({ by }: LastWords): boolean => !speakers.has(by === "user" ? "user" : "assistant");

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Session, Store, SummarizeRequest, Summarizer } from "../../../src/index.ts";
+import { runs } from "../../support/acts.ts";
 import { claimFaults } from "../../support/claims.ts";
-import { talk } from "../../support/said.ts";
+import { assistant, talk, user } from "../../support/said.ts";
 import { temporaryStore } from "../../support/temporary-store.ts";
 
 const SETTINGS = { hotSize: 4, overlap: 0, evictBatch: 6, resolveTokensMin: 500, summaryTokensMax: 100_000 };
@@ -147,5 +148,79 @@ describe("the overview of a session", () => {
     expect(summarizer.overviews[1]!.map(({ text }) => text)).not.toContain("Overview 1. [0]");
     expect(overviewIn(session)).toContain("Overview 1.");
     expect(store.verify()).toMatchObject({ ok: true });
+  });
+});
+
+describe("the overview of work with tools", () => {
+  const OVERVIEW = ["Friday", "Monday", "June", "July", "noon", "dusk", "winter", "spring"]
+    .map((time) => `The harbor office wants tide tables, and the pier stays closed until ${time}. [0-3]`)
+    .join("\n");
+
+  /** Writes an overview of what it gets with room for one, and refuses all else. */
+  function overviewer(): Summarizer & { asked: SummarizeRequest[] } {
+    const asked: SummarizeRequest[] = [];
+    return {
+      id: "overviewer",
+      promptVersion: 1,
+      citesSources: true,
+      asked,
+      summarize: async (request) => {
+        if (request.tokensMax !== 900) throw new Error("only overviews");
+        asked.push(request);
+        return { title: "T", text: OVERVIEW };
+      },
+    };
+  }
+
+  /** So many tokens of work, most of which a tool printed. */
+  function work(session: Session, tokens: number): void {
+    for (let count = 0; count < tokens; count += 1_000) {
+      const { messageCount } = session.info();
+      session.append([
+        user(`Please change the tide table number ${messageCount}, and keep the pier closed.`),
+        ...runs("make tables", `row of printed figures ${messageCount} `.repeat(200)),
+        assistant(`The cause of fault ${messageCount} was a missing buoy, so I decided to add the buoy to the chart.`),
+      ]);
+    }
+    session.compact();
+  }
+
+  test("is made of the sentences of the story, before anything else, and again when much is new", async () => {
+    const summarizer = overviewer();
+    const session = temporaryStore({ summarizer }).session("s", { hotSize: 4, overlap: 0, evictBatch: 2 });
+    work(session, 6_000);
+    await session.resolveDirty();
+    expect(summarizer.asked).toHaveLength(0);
+    work(session, 6_000);
+    const order: string[] = [];
+    await session.resolveDirty({ onEvent: ({ kind, handle }) => void order.push(`${kind} ${handle.split(":")[0]}`) });
+    expect(order[0]).toBe("started span");
+    const [{ sources, previous }] = summarizer.asked as [SummarizeRequest];
+    expect(previous).toEqual([]);
+    expect(sources.find(({ role }) => role === "user")!.text).toContain("keep the pier closed");
+    expect(sources.find(({ role }) => role === "assistant")!.text).toContain("missing buoy");
+    expect(sources.some(({ text }) => text.includes("printed figures"))).toBe(false);
+    work(session, 4_000);
+    await session.resolveDirty();
+    expect(summarizer.asked).toHaveLength(1);
+    work(session, 8_000);
+    await session.resolveDirty();
+    expect(summarizer.asked).toHaveLength(2);
+    expect(summarizer.asked[1]!.previous.map(({ text }) => text)).toEqual([OVERVIEW]);
+  });
+
+  test("is shown whole with the story, if it leaves the story room", async () => {
+    const store = temporaryStore({ summarizer: overviewer() });
+    const session = store.session("s", { hotSize: 4, overlap: 0, evictBatch: 2 });
+    work(session, 12_000);
+    await session.resolveDirty();
+    work(session, 1_000);
+    const context = session.render({ tokensMax: 2_000 });
+    expect(overviewIn(session)).toContain("the pier stays closed until spring. [0-3]");
+    expect(JSON.stringify(context.messages)).toMatch(/<story>.*missing buoy/);
+    expect(claimFaults(store, session, context)).toEqual([]);
+    const small = JSON.stringify(session.render({ tokensMax: 400 }).messages);
+    expect(small).toMatch(/<story>.*missing buoy/);
+    expect(small).not.toContain("stays closed until");
   });
 });
