@@ -106,7 +106,7 @@ const QUESTION_HEADING = /^\**(?:what|how|why|when|where|which|who)\b[^?]*$/i;
 /** Where a part of a sentence begins that may ask for something. */
 const PART_OF_SENTENCE = /[,;]\s+(?:and |but |so |then )*|\s(?:and|but|so) (?:then )?/i;
 const RELATIVE = /^(?:which|where|when|how|what|why|does|do|is|are|any|it|there|this)\b/i;
-/** What only the conversation shows: a thing of it, an item of a list in it, or what an issue or a commit is to be about. */
+/** Points at something that only the conversation shows: a thing in it, an item of a list, or the subject of an issue or a commit. */
 const POINTED = anyOf("i", [
   /^(?:file|log|raise|open|create|make|draft|push|commit)(?: up)?(?: (?:an?|the|another))?(?: [a-z]+){0,2} (?:issue|ticket|improvement|pr|pull request|commit)\b(?! (?:about|for|that|to|where|with|template))/,
   /\b(?:that|this|these|those|the|more) (?:(?:review|pr|open|last|prior|other|remaining) )*(?:pr|branch|issues?|comments?|feedback|changes?|bugs?|ones?|first|second|third|rest|above|following|plan|list|same|suggestions?|findings?|nits?)\b/,
@@ -142,7 +142,7 @@ const FILLER =
 const OPINION =
   /^(?:i (?:also |still |just |now )*(?:think|guess|believe|remember|see|noticed|found|realized)(?: now)?,?(?: that)?\s+(?=(?:we|it|this|there|you|they|the|our|my|an?)\b\s)|i would(?:n['’]t| not) be surprised if\s+|basically(?: that)?\s+(?=(?:we|it|you|they|the)\b\s)|(?:the|my) (?:issue|problem|question|idea) (?:is|was) that\s+|it (?:seems|appears|looks) (?:like|as if|that)\s+|i['’]ve (?:just |now |also |successfully )*(?:(?:noticed|realized)(?: that)?\s+|(?=\w+ed\b)))(?=\S+\s+\S+\s+\S)/i;
 const POLITE =
-  /^(?:(?:can|could|would|will) (?:you|we)(?: please| also| now| just| maybe| again)*(?: help me)?(?: to)?|i(?:['’]d| would) (?:like|love)(?: you| us)? to|i (?:do |also )*(?:want|need)(?: you| us)? to|let me|let['’]?s|let us|i['’]?ll|i will|i['’]?m (?:\p{L}+ly )?(?:going|looking|trying|hoping) to|i should|we (?:need|should|have) to|we should|you (?:need|should) to|help me(?: to)?|go ahead and|try to)(?: (?:now|also|first|just|then|quickly|please|instead))*\s+(?=\S)/iu;
+  /^(?:(?:can|could|would|will) (?:you|we)(?: please| also| now| just| maybe| again)*(?: help me)?(?: to)?|i(?:['’]d| would) (?:like|love)(?: you| us)? to|i (?:do |also )*(?:want|need)(?: you| us)? to|let me|let['’]?s|let us|i['’]?ll|i will|i['’]?m (?:\p{L}+ly )?(?:going|looking|trying|hoping) to|i should|we (?:need|should|have) to|we should|you (?:need|should) to|help me(?: to)?|go ahead and|try to)(?: (?:now|also|first|just|then|quickly|please|instead))*\s+(?!be\b)(?=\S)/iu;
 /** `fix the issue where …` */
 const FAULT =
   /^(?:fix|solve|address|resolve|debug) (?:the|an?) (?:issue|problem|bug) (?:where|in which|that)\s+(?=\S+\s+\S+\s+\S)/i;

@@ -262,9 +262,9 @@ interface Reading {
   words: readonly string[];
   /** Lines that may be the title. */
   lines: readonly Line[];
-  /** Those of an agent that name its work: a commit, an issue that it opened, or a task. */
+  /** Lines in which an agent names its work: a commit, an issue that it opened, or a task. */
   named: readonly Line[];
-  /** Those of an agent that say what it is going to do. */
+  /** Lines in which an agent says what it is going to do. */
   intended: readonly Line[];
   /** False for a user's message that asks for nothing of its own, such as `yes`, `fix it` or `[Request interrupted by user]`. */
   isRequest: boolean;

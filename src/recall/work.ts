@@ -49,7 +49,10 @@ export const WORK_ODDS = 13;
 const NOTHING_LOSS = 0.3;
 const USER_GAIN = 0.3;
 const VALUE_GAIN = 0.05;
-/** What the closing words of a turn gain: they tell what came of the prompt. Short lines, and those with few of the words asked for, gain nothing. */
+/**
+ * The closing words of a turn gain this, because they tell what came of the prompt. Short lines gain nothing, nor do those with few of the
+ * words asked for.
+ */
 const CLOSING_GAIN = 0.1;
 const CLOSING_TOKENS_MIN = 40;
 /** Relative to the message with most of the words. */
@@ -131,8 +134,8 @@ export function rankWork(candidates: readonly Candidate[], words: WordStatistics
 }
 
 /**
- * Raises the user's own words for a question about what the user said, calls and results for one about a value, a name or an error, and the
- * closing words of a turn for all but the first of these. Lowers announcements and notices.
+ * Raises the user's own words for a question about what the user said, calls and results for one about a value, a name or an error, and,
+ * unless the question is about the user, the closing words of turns. Lowers announcements and notices.
  *
  * @param ranking  Best first.
  * @returns the same messages, best first.

@@ -17,7 +17,7 @@ import { compactFrontier, movedAtSeq, windowSteps } from "../forest/window.ts";
 import { recallForContext } from "../recall/recall.ts";
 import type { RecallQuery } from "../recall/search.ts";
 import { messageCountOf, type SessionState } from "../store/index.ts";
-import type { SummaryContext } from "../summaries/resolve-run.ts";
+import type { Past, SummaryContext } from "../summaries/resolve-run.ts";
 import { askedSplit } from "../summaries/span.ts";
 import { type ColdNotes, lastingPast, loadColdNotes, type SessionStoryWriter, storyWriter } from "./aids/story.ts";
 import { CONTEXT_OPTIONS, type ContextOptions, RENDER_OPTIONS, type RenderOptions } from "./context-options.ts";
@@ -104,20 +104,24 @@ export class Contexts {
 
   #summaryContext({ settings, openStep }: SessionState, tokensMax: number): SummaryContext {
     const { repositories, summarizer } = this.#ports;
-    const { database } = repositories;
+    const openStepId = openStep?.id;
+    const past = (): Past => this.#beforeWindow();
+    return { repositories, sessionId: this.#sessionId, settings, tokensMax, openStepId, summarizer, past };
+  }
+
+  #beforeWindow(): Past {
+    const { database } = this.#ports.repositories;
+    const { evictedSeq, themes } = this.#access.current();
     return {
-      repositories,
-      sessionId: this.#sessionId,
-      settings,
-      tokensMax,
-      openStepId: openStep?.id,
-      summarizer,
+      seqEnd: evictedSeq,
+      // Themes also hold the messages at the beginning of the window that overlap.
+      tokenCountMax: [...themes.values()].reduce((sum, { theme }) => sum + theme.tokenCount, 0),
       isWork: () =>
         database.read(() => {
           this.#current();
           return this.#hasCallsBefore();
         }),
-      told: (tokens) => database.read(() => this.#told(tokens)),
+      told: (tokensMax) => database.read(() => this.#told(tokensMax)),
     };
   }
 

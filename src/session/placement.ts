@@ -13,7 +13,7 @@ export interface Placement {
   kind: "start" | "join";
   seqFirst: number;
   seqLast: number;
-  /** Whose the first message is. */
+  /** The role of the first message. */
   speaker: Role;
   /** The score by which the step joined; null if it starts the cluster, or joins by the structure of work with tools. */
   score: number | null;

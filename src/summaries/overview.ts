@@ -20,7 +20,8 @@ const WORK = { newTokensMin: 8_000, newShareMin: 0.5, storyTokensMax: 6_000, ove
 /**
  * The overview of a session, made of the last overview and, in talk, the statements of summaries whose messages come after it. A summary of
  * older messages that is made late stands in the list of statements only. In work with tools, it is made of the sentences that the story
- * tells. It is stored as a summary of a span, from the first message to the newest one that it was made of.
+ * tells. It is stored as a summary of a span, from the first message to the newest one that the statements are about or, in work, the last
+ * one before the window.
  *
  * Until a context shows an overview, no other is made. Then the one that contexts show is kept.
  */
@@ -28,24 +29,27 @@ export function overviewSummaries({
   repositories,
   sessionId,
   summarizer,
-  isWork: isWorkNow,
-  told,
+  past: pastNow,
 }: SummaryContext): DueSummaries {
   const { database, summaries, spans } = repositories;
   const find = (asker: Asker | undefined) => {
     if (asker === undefined || summarizer.citesSources !== true) return undefined; // without one, contexts have more statements
     const last = summaries.newestSpan(sessionId, "overview");
     if (last !== undefined && last.shownFrom === null) return undefined;
-    const sources = isWorkNow() ? told(WORK.storyTokensMax) : [];
-    const isWork = sources.length > 0;
-    const read = isWork ? [] : unreadSummaries(summaries.standing({ sessionId }), last?.seqLast ?? -1);
-    if (!isWork && tokensOf(read) < NEW_TOKENS_MIN) return undefined;
-    const seqLast = isWork ? sources.at(-1)!.seq : read.at(-1)!.seqLast;
-    const extent = { seqFirst: 0, seqLast };
-    const content = spans.contentOf(sessionId, extent.seqFirst, extent.seqLast);
-    const { firstId: rootId, lastId: logPosition, tokenCount: sourceTokenCount, messageCount, sourceDigest } = content;
     const known = last?.sourceTokenCount ?? 0;
     const newTokensMin = Math.max(WORK.newTokensMin, WORK.newShareMin * known);
+    const past = pastNow();
+    const isMuchNew = past.tokenCountMax - known >= newTokensMin;
+    const unread = unreadSummaries(summaries.standing({ sessionId }), last?.seqLast ?? -1);
+    const isMuchStated = tokensOf(unread) >= NEW_TOKENS_MIN;
+    // To tell work from talk, messages are read.
+    if (!isMuchNew && !isMuchStated) return undefined;
+    const isWork = past.isWork();
+    if (isWork ? !isMuchNew : !isMuchStated) return undefined;
+    const read = isWork ? [] : unread;
+    const extent = { seqFirst: 0, seqLast: isWork ? past.seqEnd - 1 : unread.at(-1)!.seqLast };
+    const content = spans.contentOf(sessionId, extent.seqFirst, extent.seqLast);
+    const { firstId: rootId, lastId: logPosition, tokenCount: sourceTokenCount, messageCount, sourceDigest } = content;
     if (isWork && sourceTokenCount - known < newTokensMin) return undefined;
     const covered = { ...extent, messageCount, sourceTokenCount, sourceDigest };
     const readingDepth = 1 + (last?.readingDepth ?? 0);
@@ -57,7 +61,7 @@ export function overviewSummaries({
       wait: postponementOf(tried, logPosition, asker),
       work,
       previous: last === undefined ? read : [last, ...read],
-      sources,
+      sources: () => (isWork ? past.told(WORK.storyTokensMax) : []),
       tokensMax: isWork ? WORK.overviewTokensMax : OVERVIEW_TOKENS_MAX,
       attempts: attemptsAfter(tried),
     };
@@ -69,7 +73,8 @@ export function overviewSummaries({
         const found = find(asker);
         if (found === undefined || found.wait !== undefined) return undefined;
         const { work, handles, previous, sources, tokensMax, attempts } = found;
-        return { members: [{ handle: handles[0]!, title: "", work, sources }], previous, tokensMax, attempts };
+        const member = { handle: handles[0]!, title: "", work, sources: sources() };
+        return { members: [member], previous, tokensMax, attempts };
       }),
   };
 }

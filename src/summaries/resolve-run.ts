@@ -75,13 +75,22 @@ export interface SummaryContext {
   /** The step that may still get tool results. */
   openStepId: number | undefined;
   summarizer: Summarizer;
-  /** Returns true if tools are called in the messages before the window. */
-  isWork: () => boolean;
+  /** Returns what is known of the messages before the window. */
+  past: () => Past;
+}
+
+export interface Past {
+  /** The first seq of the window. */
+  seqEnd: number;
+  /** At most so many tokens have the messages before the window. */
+  tokenCountMax: number;
+  /** Returns true if tools are called in them. */
+  isWork(): boolean;
   /**
-   * Returns the messages before the window of which the story tells something, each with the sentences that it tells as its text, in at
-   * most about `tokensMax` tokens.
+   * Returns the messages of which the story tells something, each with the sentences that it tells as its text, in at most about
+   * `tokensMax` tokens.
    */
-  told: (tokensMax: number) => Message[];
+  told(tokensMax: number): Message[];
 }
 
 /** The summaries that one call would make. */

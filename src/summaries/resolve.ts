@@ -38,7 +38,8 @@ export async function resolveDirty(options: ResolveOptions): Promise<Resolved> {
     if (strategy === "union-find") {
       // In work with tools, an overview is worth more than what else the calls of a day may make, and needs none of it.
       const kinds = [clusterSummaries(options), overviewSummaries(options)];
-      for (const due of options.isWork() ? kinds.reverse() : kinds) await makeDue(due, run, concurrency);
+      const isFirst = options.summarizer.citesSources === true && options.past().isWork();
+      for (const due of isFirst ? kinds.reverse() : kinds) await makeDue(due, run, concurrency);
     } else await makeDue(spanSummaries({ ...options, strategy }), run, concurrency);
     return { result: run.result, nextTryAtMs: run.nextTryAtMs };
   } finally {

@@ -32,7 +32,8 @@ const THEMES_SHARE = 0.15;
  * memory message, because a few lines of it hold less.
  */
 const WORK_OVERVIEW_SHARE = 0.7;
-const OVERVIEW_ROOM = 1_000;
+/** A lasting digest leaves it room by multiples of so many tokens, so that an overview of another length does not change the digest. */
+const WORK_OVERVIEW_ROOM = 1_000;
 
 /** Beside a running summary, which tells the same, the story may take this share of the memory message. */
 const SPAN_STORY_SHARE = 0.3;
@@ -120,28 +121,30 @@ export function buildMemory(view: PreparedView, options: RenderOptions, window: 
   const storyShare = kind === "span" ? SPAN_STORY_SHARE : 1;
   const gapTokens = gapTokensMax(tokenCounter);
   const overviewOfWork = kind === "work" ? wholeOverview(view, window.memoryTokensMax, tokenCounter) : undefined;
-  const roomForStory = storyShare * window.memoryTokensMax - gapTokens - (overviewOfWork?.tokenCount ?? 0);
+  const overviewTokens = overviewOfWork?.tokenCount ?? 0;
+  const roomForStory = storyShare * window.memoryTokensMax - gapTokens - overviewTokens;
   const isAlone = kind === "work" && window.storyTokensMax + DIGEST_BESIDE_STORY_MIN > roomForStory;
   const storyMax = isAlone ? roomForStory : Math.min(window.storyTokensMax, roomForStory);
   const story = options.story?.write(window.hidden, storyMax, { isTold, speakers: speakersIn(window, options) });
   const besideStory = window.memoryTokensMax - (story?.tokenCount ?? 0);
-  // Another overview has another length, and the lasting digest keeps its own.
-  const reserved = Math.ceil((overviewOfWork?.tokenCount ?? 0) / OVERVIEW_ROOM) * OVERVIEW_ROOM;
+  const reserved = Math.ceil(overviewTokens / WORK_OVERVIEW_ROOM) * WORK_OVERVIEW_ROOM;
   const lasting = lastingDigest(view, besideStory - reserved, options);
   const tokensMax = besideStory - (lasting?.tokenCount ?? 0);
+  const besideOverview = tokensMax - overviewTokens;
 
   const saidFrame = memoryText(view, { overview: [""], notes: [""] }, [], []);
   const allThemes = themeBlocks(view, coldCounts, tokenCounter);
-  const insteadOfThemes = kind === "work" ? tokenSum(withRoom(allThemes, tokensMax)) - gapTokens : 0;
+  const insteadOfThemes = kind === "work" ? tokenSum(withRoom(allThemes, besideOverview)) - gapTokens : 0;
   const saidTokensMax = Math.min(
-    tokensMax - tokenCounter.count(saidFrame) - gapTokens,
-    Math.max(STATEMENTS_SHARE[kind] * tokensMax, insteadOfThemes),
+    besideOverview - tokenCounter.count(saidFrame) - gapTokens,
+    Math.max(STATEMENTS_SHARE[kind] * besideOverview, insteadOfThemes),
   );
   const overview = kind === "work" ? (overviewOfWork?.lines ?? []) : overviewLines(view, saidTokensMax, tokenCounter);
   const offered = offeredStatements(view, coldCounts).map((statement) => priced(statement, tokenCounter));
   const choose = options.tokensMax > UNCACHED_TOKENS_MAX ? listStatements : chooseStatements;
   const overviewTexts = textsOf(view.overview?.statements ?? []);
-  const statements = choose(offered, saidTokensMax - (kind === "work" ? 0 : tokenSum(overview)), overviewTexts);
+  const statementsMax = kind === "work" ? saidTokensMax : saidTokensMax - tokenSum(overview);
+  const statements = choose(offered, statementsMax, overviewTexts);
   const said: Said = { overview: textsOf(overview), notes: textsOf(statements) };
   const themesMax = tokensMax - tokenSum(overview) - tokenSum(statements);
   const isSaid = overview.length + statements.length > 0;

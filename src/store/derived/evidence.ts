@@ -80,7 +80,7 @@ export class EvidenceRepository extends PathReader {
     [ids: string],
     [messageId: number, text: string]
   >`SELECT m.id, m.text ${GIVEN}`.raw();
-  /** Of given messages of assistants, those after which the user speaks, or the session ends, before the assistant or a tool goes on. */
+  /** Selects the given assistant messages after which the user speaks, or the session ends, before the assistant or a tool goes on. */
   readonly #closing = this.statement<[ids: string], number>`
     SELECT m.id ${GIVEN}
     WHERE coalesce((SELECT n.turn_seq = n.seq FROM messages n

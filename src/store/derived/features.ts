@@ -18,7 +18,7 @@ export interface DeriveOptions {
 /** A step that is about to enter the forest. */
 export interface EnteringStep {
   features: StepFeatures;
-  /** Of the first message. */
+  /** The role of the first message. */
   role: Role;
   messageIds: number[];
   messages: TitledMessage[];
