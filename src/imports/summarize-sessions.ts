@@ -32,7 +32,7 @@ export async function summarizeSessions(
     try {
       const session = store.resume(sessionId);
       session.compact({ strategy: "union-find" });
-      const { lastError = total.lastError, ...counts } = await session.resolveAlone(withSignal);
+      const { lastError = total.lastError, ...counts } = await session.resolveImported(withSignal);
       session.compact({ strategy: "union-find" }); // adds the summaries to the context
       for (const name of Object.keys(counts) as (keyof typeof counts)[]) total[name] += counts[name];
       if (lastError !== undefined) total.lastError = lastError;

@@ -284,16 +284,24 @@ export class OpenedSession implements Session {
   }
 
   async resolveDirty(options: ResolveDirtyOptions = {}): Promise<ResolveResult> {
-    return this.#resolver.resolveDirty(options, true);
+    return this.#resolver.resolveDirty(options, { isImported: false, hasUpkeep: true });
   }
 
-  /** Like `resolveDirty`, but without the store's upkeep. For callers that resolve many sessions. */
-  async resolveAlone(options: { signal?: AbortSignal } = {}): Promise<ResolveResult> {
-    return this.#resolver.resolveDirty(options, false);
+  /**
+   * Like `resolveDirty`, for imports, which resolve many sessions: without the store's upkeep. Work with tools gets an overview only,
+   * because contexts of it have hardly any room for what else a model would be paid for.
+   */
+  async resolveImported(options: { signal?: AbortSignal } = {}): Promise<ResolveResult> {
+    return this.#resolver.resolveDirty(options, { isImported: true, hasUpkeep: false });
   }
 
   startResolving(options: StartResolvingOptions = {}): Resolving {
-    return this.#resolver.start(options);
+    return this.#resolver.start(options, { isImported: false, hasUpkeep: true });
+  }
+
+  /** Like `startResolving`, for a session that is followed as it grows. Work with tools gets an overview only. */
+  followImported(): Resolving {
+    return this.#resolver.start({}, { isImported: true, hasUpkeep: true });
   }
 
   compact(options: ContextOptions = {}): CompactResult {

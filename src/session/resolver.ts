@@ -52,6 +52,13 @@ const RESOLVE_OPTIONS = once(() => z.extend(START_OPTIONS(), { signal: z.optiona
 
 type CheckedOptions = Given<z.infer<ReturnType<typeof START_OPTIONS>>>;
 
+interface HowToResolve {
+  /** See `ResolveOptions`. */
+  isImported: boolean;
+  /** True if the upkeep of the whole store runs afterwards. */
+  hasUpkeep: boolean;
+}
+
 export class Resolver {
   readonly #ports: SessionPorts;
   readonly #sessionId: string;
@@ -66,23 +73,22 @@ export class Resolver {
     this.#contexts = contexts;
   }
 
-  /** @param hasUpkeep  True if the upkeep of the whole store runs afterwards. */
-  async resolveDirty(given: ResolveDirtyOptions, hasUpkeep: boolean): Promise<ResolveResult> {
+  async resolveDirty(given: ResolveDirtyOptions, how: HowToResolve): Promise<ResolveResult> {
     const { database } = this.#ports.repositories;
     database.assertWritable("resolveDirty");
     database.refuseAtomic("resolveDirty");
     const { signal, ...options } = parseOptions("resolveDirty", RESOLVE_OPTIONS(), given);
-    return (await this.#resolve(options, this.#budgetOf(options), this.#ports.signalOf(signal), hasUpkeep)).result;
+    return (await this.#resolve(options, this.#budgetOf(options), this.#ports.signalOf(signal), how)).result;
   }
 
-  start(given: StartResolvingOptions): Resolving {
+  start(given: StartResolvingOptions, how: HowToResolve): Resolving {
     const { closing, clock, repositories } = this.#ports;
     repositories.database.assertWritable("startResolving");
     const options = parseOptions("startResolving", START_OPTIONS(), given);
     this.#contextOf(options); // throws if no tokens are left for the context
     const budget = this.#budgetOf(options);
     void this.#background?.stop();
-    const resolve = async (signal: AbortSignal) => (await this.#resolve(options, budget, signal, true)).nextTryAtMs;
+    const resolve = async (signal: AbortSignal) => (await this.#resolve(options, budget, signal, how)).nextTryAtMs;
     this.#background = new Background(closing, clock, resolve);
     return this.#background;
   }
@@ -96,7 +102,7 @@ export class Resolver {
     options: CheckedOptions,
     budget: CallBudget,
     signal: AbortSignal,
-    hasUpkeep: boolean,
+    { isImported, hasUpkeep }: HowToResolve,
   ): Promise<Resolved> {
     const { tokenCounter, clock, claimant, embedder, vectors, upkeep } = this.#ports;
     const { concurrency, onEvent } = options;
@@ -109,7 +115,8 @@ export class Resolver {
     const running = (async () => {
       await untilAborted(before, signal);
       const context = this.#contextOf(options);
-      return resolveDirty({ ...context, tokenCounter, clock, claimant, concurrency, budget, signal, onEvent });
+      const limits = { concurrency, budget, isImported };
+      return resolveDirty({ ...context, ...limits, tokenCounter, clock, claimant, signal, onEvent });
     })();
     this.#running = Promise.allSettled([before, running]).then(() => {});
     // If one of the two fails, the other continues, because its calls are paid for.

@@ -12,10 +12,10 @@ const OVERVIEW_TOKENS_MAX = 400;
 
 /**
  * In work with tools, an overview is due when the messages since the last one have so many tokens, and this share of those that it was about.
- * So a session of 200,000 tokens has eight. It is made of so many tokens of the story, and may be longer than in talk: of what whoever goes on
- * must know, it holds more than statements of each cluster.
+ * So a session of 200,000 tokens has six, and a short one none. It is made of so many tokens of the story, and may be longer than in talk:
+ * of what whoever goes on must know, it holds more than statements of each cluster.
  */
-const WORK = { newTokensMin: 8_000, newShareMin: 0.5, storyTokensMax: 6_000, overviewTokensMax: 900 };
+const WORK = { newTokensMin: 16_000, newShareMin: 0.5, storyTokensMax: 6_000, overviewTokensMax: 900 };
 
 /**
  * The overview of a session, made of the last overview and, in talk, the statements of summaries whose messages come after it. A summary of

@@ -19,6 +19,8 @@ export const RESOLVE_CONCURRENCY = 8;
 export interface ResolveOptions extends ResolveRunOptions, SummaryContext {
   strategy: Strategy;
   concurrency: number;
+  /** True if an import asks, which gets an overview of work with tools only. */
+  isImported: boolean;
 }
 
 export interface Resolved {
@@ -36,10 +38,11 @@ export async function resolveDirty(options: ResolveOptions): Promise<Resolved> {
   const run = new ResolveRun(options);
   try {
     if (strategy === "union-find") {
-      // In work with tools, an overview is worth more than what else the calls of a day may make, and needs none of it.
-      const kinds = [clusterSummaries(options), overviewSummaries(options)];
-      const isFirst = options.summarizer.citesSources === true && options.past().isWork();
-      for (const due of isFirst ? kinds.reverse() : kinds) await makeDue(due, run, concurrency);
+      const [overviews, ofClusters] = [overviewSummaries(options), clusterSummaries(options)];
+      // In work with tools, an overview is worth more than all else that the calls of a day may make, and needs none of it.
+      const isWork = options.summarizer.citesSources === true && options.past().isWork();
+      const kinds = !isWork ? [ofClusters, overviews] : options.isImported ? [overviews] : [overviews, ofClusters];
+      for (const due of kinds) await makeDue(due, run, concurrency);
     } else await makeDue(spanSummaries({ ...options, strategy }), run, concurrency);
     return { result: run.result, nextTryAtMs: run.nextTryAtMs };
   } finally {

@@ -131,7 +131,7 @@ async function setUpSummaries(
   const calls = callsPerDay ?? CALLS_PER_DAY_DEFAULT;
   const tokens = tokensPerDay ?? TOKENS_PER_DAY_DEFAULT;
   const limits = `at most ${formatCount(calls, "call")}, and until ${formatCount(tokens, "token")} are used, a day`;
-  const what = `While \`coppice watch\` runs, ${title} will write summaries of sessions that end or grow. Their messages are sent to its model, without secrets of known kinds: ${limits}.`;
+  const what = `While \`coppice watch\` runs, ${title} will write summaries of sessions that end or grow: an overview of work with tools, and statements of talk. What they tell is sent to its model, without secrets of known kinds: ${limits}.`;
   const question = {
     text: `${what}\nDo you agree?`,
     refused: "Nothing was changed.",

@@ -17,7 +17,7 @@ export class SummaryFollower {
   follow(sessionId: string): void {
     const known = this.#resolving.get(sessionId);
     this.#resolving.delete(sessionId);
-    this.#resolving.set(sessionId, known ?? this.#store.resume(sessionId).startResolving());
+    this.#resolving.set(sessionId, known ?? this.#store.resume(sessionId).followImported());
     if (this.#resolving.size <= RESOLVING_MAX) return;
     const [oldest, resolving] = this.#resolving.entries().next().value!;
     this.#resolving.delete(oldest);

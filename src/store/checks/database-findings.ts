@@ -126,7 +126,7 @@ function summaryFinding({ database: { client } }: Repositories, { clusterCount, 
     .get(ids)!;
   const failure = lastError === null ? "" : ` The last try failed: ${lastError}.`;
   const text = `${counted(clusterCount, "cluster")} in ${counted(sessionIds.length, "session")} ${clusterCount === 1 ? "needs" : "need"} a summary; ${bareCount} of these sessions ${bareCount === 1 ? "has" : "have"} none at all. ${counted(messageCount, "message")} (${counted(tokenCount, "token")}) are in no summary.${failure}`;
-  const fix = "`await session.resolveDirty()` in each of them, or an import, which does this at its end.";
+  const fix = "`await session.resolveDirty()` in each of them. An import does it at its end, for talk without tools.";
   return advice("summaries", text, fix);
 }
 

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { summarizeSessions } from "../../../src/imports/summarize-sessions.ts";
 import type { Session, Store, SummarizeRequest, Summarizer } from "../../../src/index.ts";
+import { internalsOf } from "../../../src/session/opened-store.ts";
 import { runs } from "../../support/acts.ts";
 import { claimFaults } from "../../support/claims.ts";
 import { assistant, talk, user } from "../../support/said.ts";
@@ -188,10 +190,10 @@ describe("the overview of work with tools", () => {
   test("is made of the sentences of the story, before anything else, and again when much is new", async () => {
     const summarizer = overviewer();
     const session = temporaryStore({ summarizer }).session("s", { hotSize: 4, overlap: 0, evictBatch: 2 });
-    work(session, 6_000);
+    work(session, 10_000);
     await session.resolveDirty();
     expect(summarizer.asked).toHaveLength(0);
-    work(session, 6_000);
+    work(session, 8_000);
     const order: string[] = [];
     await session.resolveDirty({ onEvent: ({ kind, handle }) => void order.push(`${kind} ${handle.split(":")[0]}`) });
     expect(order[0]).toBe("started span");
@@ -203,16 +205,28 @@ describe("the overview of work with tools", () => {
     work(session, 4_000);
     await session.resolveDirty();
     expect(summarizer.asked).toHaveLength(1);
-    work(session, 8_000);
+    work(session, 16_000);
     await session.resolveDirty();
     expect(summarizer.asked).toHaveLength(2);
     expect(summarizer.asked[1]!.previous.map(({ text }) => text)).toEqual([OVERVIEW]);
   });
 
+  test("is all that an import pays a model for, because contexts of work show hardly anything else of it", async () => {
+    const summarizer = overviewer();
+    const store = temporaryStore({ summarizer });
+    const session = store.session("s", { hotSize: 4, overlap: 0, evictBatch: 2 });
+    work(session, 20_000);
+    const counts = await summarizeSessions(internalsOf(store), ["s"], {});
+    expect(counts).toEqual({ resolved: 1, failed: 0, stale: 0, parked: 0, deferred: 0 });
+    expect(overviewIn(session)).toContain("the pier stays closed until spring. [0-3]");
+    const { resolved, failed } = await session.resolveDirty();
+    expect(resolved + failed).toBeGreaterThan(0);
+  });
+
   test("is shown whole with the story, if it leaves the story room", async () => {
     const store = temporaryStore({ summarizer: overviewer() });
     const session = store.session("s", { hotSize: 4, overlap: 0, evictBatch: 2 });
-    work(session, 12_000);
+    work(session, 20_000);
     await session.resolveDirty();
     work(session, 1_000);
     const context = session.render({ tokensMax: 2_000 });
