@@ -1,8 +1,29 @@
 import { assert } from "../core/assert.ts";
 import { addInto, dot, normalize } from "../vector/vector.ts";
 
-/** A cluster joins a subject only if their mean cosine is at least this. Vectors are taken relative to the center. */
+const DAY_MS = 86_400_000;
+
+/**
+ * A cluster joins a subject only if their mean cosine is this many standard deviations of the project's cosines, within these
+ * limits. That is about 0.3 in chats and 0.5 in coding sessions, whose clusters share more words.
+ */
+const DEVIATIONS = 3;
 const SIMILARITY_MIN = 0.3;
+const SIMILARITY_MAX = 0.6;
+
+/** The mean square of the cosines in a new project, and the number of pairs for which it counts. */
+const SQUARE_PRIOR = (SIMILARITY_MIN / DEVIATIONS) ** 2;
+const PAIRS_PRIOR = 64;
+
+/** One pair in 16 is measured: about 2,048 of 256 clusters. */
+const PAIR_STRIDE = 16;
+
+/**
+ * What a project asks above `SIMILARITY_MIN` grows with the days for which a subject has rested: by this share for each doubling of
+ * one and the days.
+ */
+const GROWTH = 0.5;
+const GROWTH_MAX = 1.25;
 
 /** A subject may hold this share of a project's clusters, or this number if it is larger. */
 const SHARE_MAX = 0.2;
@@ -15,6 +36,9 @@ const CENTER_PRIOR = 16;
 export interface SubjectCluster {
   root: number;
   sessionId: string;
+  /** The session, or for a subagent the session that called it. */
+  callerId: string;
+  lastAtMs: number;
   /** The centroid at unit length; undefined if no text of the cluster has words. */
   direction: Float32Array | undefined;
 }
@@ -25,7 +49,8 @@ export interface SubjectAssignment {
 }
 
 interface ComparedCluster {
-  sessionId: string;
+  callerId: string;
+  lastAtMs: number;
   /** Kept until the center is fixed. */
   direction: Float32Array | undefined;
   fromCenter: Float32Array;
@@ -44,9 +69,9 @@ interface Subject {
  * clustering). So a cluster's subject depends only on earlier clusters.
  *
  * A cluster is compared with all clusters of a subject, so a subject cannot grow along a chain of neighbors. Clusters
- * of one project share words. So cosines are measured from the project's center, and one threshold serves prose, code
- * and any embedder (Mu and Viswanath, "All-but-the-Top", ICLR 2018). Without the 16 zero vectors, the center of a new
- * project would lie on its first clusters.
+ * of one project share words. So cosines are measured from the project's center (Mu and Viswanath, "All-but-the-Top", ICLR 2018),
+ * and the threshold is taken from their spread. Without the 16 zero vectors, the center of a new project would lie on its first
+ * clusters.
  */
 export class ProjectSubjects {
   /** Keyed by root, in the order in which they started. */
@@ -55,6 +80,8 @@ export class ProjectSubjects {
   #directionSum = new Float64Array(0);
   #centerCount = 0;
   #center = new Float32Array(0);
+  /** Between `SIMILARITY_MIN` and `SIMILARITY_MAX`. */
+  #similarityMin = SIMILARITY_MIN;
   /** False if clusters were added to the center since it was computed. */
   #isCentered = true;
 
@@ -74,7 +101,7 @@ export class ProjectSubjects {
 
   /**
    * Assigns the next settled cluster to the nearest subject, or to a new one. A subject needs a near cluster of another
-   * session and room for one more cluster. Of equally near subjects, the oldest wins.
+   * session and room for one more cluster. Of subjects that are equally far above what is asked, the oldest wins.
    */
   assign(cluster: SubjectCluster): SubjectAssignment {
     this.#moveCenter(cluster.direction);
@@ -83,25 +110,30 @@ export class ProjectSubjects {
     return chosen ?? { root: cluster.root, similarity: undefined };
   }
 
-  #choose({ sessionId, direction }: SubjectCluster): { root: number; similarity: number } | undefined {
+  #choose({ callerId, lastAtMs, direction }: SubjectCluster): { root: number; similarity: number } | undefined {
     if (direction === undefined) return undefined;
     this.#recenter();
     const fromCenter = this.#fromCenter(direction);
     const sizeMax = Math.max(CLUSTERS_ALWAYS, Math.floor(SHARE_MAX * (this.clusterCount + 1)));
     const isNear = (other: ComparedCluster): boolean =>
-      other.sessionId !== sessionId && dot(fromCenter, other.fromCenter) >= SIMILARITY_MIN;
+      other.callerId !== callerId && dot(fromCenter, other.fromCenter) >= this.#similarityMin;
 
     let best: { root: number; similarity: number } | undefined;
+    let surplusMax = 0;
     for (const [root, { compared, sum, clusterCount }] of this.#subjects) {
       if (clusterCount >= sizeMax || compared.length === 0) continue;
       const similarity = dot(fromCenter, sum) / compared.length;
-      if (similarity < SIMILARITY_MIN || similarity <= (best?.similarity ?? -1) || !compared.some(isNear)) continue;
+      if (similarity < this.#similarityMin) continue;
+      const restedMs = Math.min(...compared.map((other) => Math.abs(lastAtMs - other.lastAtMs)));
+      const surplus = similarity - this.#asked(restedMs / DAY_MS);
+      if (surplus < 0 || (best !== undefined && surplus <= surplusMax) || !compared.some(isNear)) continue;
       best = { root, similarity };
+      surplusMax = surplus;
     }
     return best;
   }
 
-  #add({ root, sessionId, direction }: SubjectCluster, subjectRoot: number): void {
+  #add({ root, callerId, lastAtMs, direction }: SubjectCluster, subjectRoot: number): void {
     assert(subjectRoot === root || this.#subjects.has(subjectRoot), "a cluster joins a subject by its root");
     this.#clusterCount += 1;
     const sum = new Float32Array(this.#directionSum.length);
@@ -111,7 +143,7 @@ export class ProjectSubjects {
     if (direction === undefined) return;
     const isCenterFixed = this.#centerCount === CENTER_CLUSTERS;
     if (isCenterFixed) this.#recenter();
-    const compared = { sessionId, direction: isCenterFixed ? undefined : direction, fromCenter: direction };
+    const compared = { callerId, lastAtMs, direction: isCenterFixed ? undefined : direction, fromCenter: direction };
     subject.compared.push(compared);
     if (this.#isCentered) this.#count(subject, compared, direction);
   }
@@ -132,6 +164,28 @@ export class ProjectSubjects {
       subject.sum = new Float32Array(this.#center.length);
       for (const compared of subject.compared) this.#count(subject, compared, compared.direction!);
     }
+    this.#similarityMin = this.#measureSpread();
+  }
+
+  /** Returns the least similarity with a subject that has rested for some days. */
+  #asked(days: number): number {
+    const growth = Math.min(GROWTH_MAX, GROWTH * Math.log2(1 + days));
+    return SIMILARITY_MIN + (this.#similarityMin - SIMILARITY_MIN) * (1 + growth);
+  }
+
+  /** Returns the threshold that the spread of the cosines between clusters of different sessions asks for. */
+  #measureSpread(): number {
+    const compared = [...this.#subjects.values()].flatMap((subject) => subject.compared);
+    let squareSum = PAIRS_PRIOR * SQUARE_PRIOR;
+    let pairCount = PAIRS_PRIOR;
+    for (let i = 1; i < compared.length; i++) {
+      for (let j = i % PAIR_STRIDE; j < i; j += PAIR_STRIDE) {
+        if (compared[i]!.callerId === compared[j]!.callerId) continue;
+        squareSum += dot(compared[i]!.fromCenter, compared[j]!.fromCenter) ** 2;
+        pairCount += 1;
+      }
+    }
+    return Math.min(SIMILARITY_MAX, Math.max(SIMILARITY_MIN, DEVIATIONS * Math.sqrt(squareSum / pairCount)));
   }
 
   #count(subject: Subject, compared: ComparedCluster, direction: Float32Array): void {

@@ -33,8 +33,8 @@ const ASSIGNED = columns(TABLES.clusters, "sessionId").of("c");
 export type SubjectMember = DatedCluster & { lastAtMs: number };
 
 const SESSION = columns(TABLES.sessions);
-const SETTLED = columns(TABLES.clusters, "sessionId", "centroidSum", "settledAt");
-type SettledRow = RowOf<typeof SETTLED> & { root: number; settledAt: number; subject: number | null };
+const SETTLED = columns(TABLES.clusters, "sessionId", "centroidSum", "settledAt", "atMsLast");
+type SettledRow = RowOf<typeof SETTLED> & { root: number; settledAt: number; subject: number | null; callerId: string };
 
 /** Tells whether a row of the log was there at a log position, in the generation of that position. */
 type IsHeld = (row: { id: number; generation: number }) => boolean;
@@ -98,7 +98,9 @@ export class SubjectRepository extends Repository {
   // INDEXED` makes it begin at a log position.
   /** Clusters of a project that settled after a log position, in order. */
   readonly settledAfter = this.statement<{ project: string | null; position: number; limit: number }, SettledRow>`
-    SELECT c.root_id AS root, ${SETTLED.of("c")}, c.subject_parent_id AS subject
+    SELECT c.root_id AS root, ${SETTLED.of("c")}, c.subject_parent_id AS subject,
+      CASE WHEN json_valid(s.metadata) AND s.metadata ->> '$.isSubagent' THEN coalesce(s.parent_session_id, s.id)
+        ELSE s.id END AS callerId
     FROM clusters c JOIN sessions s ON s.id = c.session_id
     WHERE c.settled_at > @position AND +s.project IS @project AND ${IS_BEGUN_HERE} ORDER BY c.settled_at LIMIT @limit`.map(
     settledCluster,
@@ -248,7 +250,7 @@ export class SubjectRepository extends Repository {
   }
 }
 
-function settledCluster({ root, sessionId, centroidSum, settledAt, subject }: SettledRow): SettledCluster {
+function settledCluster({ root, sessionId, callerId, centroidSum, settledAt, atMsLast, subject }: SettledRow) {
   const direction = isUsable(centroidSum) ? normalize(centroidSum) : undefined;
-  return { cluster: { root, sessionId, direction }, settledAt, subject };
+  return { cluster: { root, sessionId, callerId, lastAtMs: atMsLast, direction }, settledAt, subject };
 }

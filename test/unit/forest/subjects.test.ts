@@ -7,7 +7,7 @@ const DIMENSION = 8;
 function cluster(root: number, sessionId: string, ...axes: number[]) {
   const direction = new Float32Array(DIMENSION);
   for (const axis of axes) direction[axis] = 1 / Math.sqrt(axes.length);
-  return { root, sessionId, direction };
+  return { root, sessionId, callerId: sessionId, lastAtMs: 0, direction };
 }
 
 /** Where each of the clusters goes, one after another. */
@@ -51,7 +51,7 @@ describe("place", () => {
     const alike = (root: number, sessionId: string) => {
       const own = cluster(root, sessionId, root % 6).direction;
       const direction = own.map((value, axis) => (axis === 7 ? 0.9 : value * Math.sqrt(1 - 0.81)));
-      return { root, sessionId, direction };
+      return { ...cluster(root, sessionId), direction };
     };
     const subjects = new ProjectSubjects();
     for (let root = 1; root <= 30; root++) subjects.assign(alike(root, "first"));
@@ -63,6 +63,39 @@ describe("place", () => {
     // 3 has a cosine of 0.63 with 2 and of -0.20 with 1: 0.22 with their subject. So it goes with every second one.
     const chain = [cluster(1, "a", 0), cluster(2, "b", 0, 1), cluster(3, "c", 1), cluster(4, "d", 1, 2)];
     expect(rootsOf([...chain, cluster(5, "e", 2)])).toEqual([1, 1, 3, 3, 5]);
+  });
+
+  /** Tells whether two clusters join, in a project whose others have cosines of about ±`spread` with one another. */
+  function joins(spread: number, cosine: number, days: number): boolean {
+    const dimension = 128;
+    const subjects = new ProjectSubjects();
+    for (let root = 1; root <= 100; root++) {
+      const varied = Float32Array.from({ length: dimension }, (_, axis) => Math.sin(root * 37.7 * (axis + 1) ** 1.5));
+      const length = Math.hypot(...varied);
+      const direction = varied.map((value) => (value / length) * Math.sqrt(1 - spread));
+      direction[0]! += (root % 2 === 0 ? 1 : -1) * Math.sqrt(spread);
+      subjects.assign({ ...cluster(root, `s${root}`), direction });
+    }
+    const [first, second] = [new Float32Array(dimension), new Float32Array(dimension)];
+    first[1] = 1;
+    second.set([cosine, Math.sqrt(1 - cosine ** 2)], 1);
+    expect(subjects.assign({ ...cluster(101, "a"), direction: first }).root).toBe(101);
+    return subjects.assign({ ...cluster(102, "b"), direction: second, lastAtMs: days * 86_400_000 }).root === 101;
+  }
+
+  test("asks for more nearness where the cosines of a project lie far apart", () => {
+    expect([0, 0.5].map((spread) => joins(spread, 0.5, 0))).toEqual([true, false]);
+    expect([0, 0.5].map((spread) => joins(spread, 0.7, 0))).toEqual([true, true]);
+  });
+
+  test("asks for more nearness to a subject that has rested", () => {
+    expect([0, 1, 30].map((days) => joins(0.5, 0.65, days))).toEqual([true, false, false]);
+    expect([0, 1, 30].map((days) => joins(0.5, 0.99, days))).toEqual([true, true, true]);
+  });
+
+  test("does not put a session with its own subagents", () => {
+    const subagent = { ...cluster(2, "a/agent", 0), callerId: "a" };
+    expect(rootsOf([cluster(1, "a", 0), subagent, cluster(3, "b", 0)])).toEqual([1, 2, 1]);
   });
 
   test("lets no subject hold more than four clusters or a fifth of the project", () => {
@@ -78,7 +111,10 @@ describe("place", () => {
 
   test("starts a subject for a cluster without words, and puts nothing with it", () => {
     const subjects = new ProjectSubjects();
-    const silent = (root: number, sessionId: string) => ({ root, sessionId, direction: undefined });
+    const silent = (root: number, sessionId: string) => ({
+      ...cluster(root, sessionId),
+      direction: undefined,
+    });
     expect(subjects.assign(silent(1, "a"))).toEqual({ root: 1, similarity: undefined });
     expect(subjects.assign(silent(2, "b"))).toEqual({ root: 2, similarity: undefined });
     expect(subjects.assign(cluster(3, "c", 0)).root).toBe(3);
