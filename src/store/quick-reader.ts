@@ -4,10 +4,17 @@ import type { PlacedAction } from "../core/action.ts";
 import type { Part } from "../core/message.ts";
 import type { Verdict } from "../core/verdicts.ts";
 import type { StoredNotes } from "./changes/projects.ts";
-import { HAS_WORKED, IN_TURN_OF, type NamedScope, OF_TARGET } from "./derived/action-scope.ts";
+import {
+  HAS_WORKED,
+  IN_TURN_OF,
+  isOfRemembered,
+  isSummary,
+  type NamedScope,
+  OF_TARGET,
+  openingOf,
+  VERDICTS_ON,
+} from "./facts/conditions.ts";
 import type { NotableMessage } from "./facts/messages.ts";
-import { isSummary, openingOf } from "./facts/opening.ts";
-import { isOfRemembered, VERDICTS_ON } from "./facts/verdict-scope.ts";
 import { openToRead } from "./file/door.ts";
 import { columns } from "./sql/statement.ts";
 import { TABLES } from "./sql/tables.ts";

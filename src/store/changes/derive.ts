@@ -5,7 +5,7 @@ import { replay } from "../../forest/forest.ts";
 import { GrowingForest, type GrowingTheme } from "../../forest/growing-forest.ts";
 import { type SubjectRow, subjectRoots } from "../../forest/subjects.ts";
 import type { StoredCluster } from "../derived/cluster-rows.ts";
-import { type DeriveOptions, type EnteringStep, enteringSteps } from "../derived/features.ts";
+import { type DeriveOptions, type EnteringStep, enteringSteps } from "../derived/past-forests.ts";
 import type { UnionRow } from "../derived/unions.ts";
 import type { SessionRow } from "../facts/sessions.ts";
 import type { Repositories } from "../repositories.ts";

@@ -1,9 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { StoreError } from "../../core/errors.ts";
-import { integrityFaults, isOfPages } from "../file/integrity-faults.ts";
 import type { StoreDatabase } from "../file/open.ts";
 import type { Repositories } from "../repositories.ts";
-import { SEALED } from "../sql/row-check.ts";
+import { integrityFaults, isOfPages, SEALED } from "../sql/row-check.ts";
 import type { Table } from "../sql/tables.ts";
 import { partialIndexProblems } from "./verify-indexes.ts";
 

@@ -1,6 +1,5 @@
-import { isOfPages } from "../file/integrity-faults.ts";
 import type { StoreDatabase } from "../file/open.ts";
-import { indexesOf } from "../sql/row-check.ts";
+import { indexesOf, isOfPages } from "../sql/row-check.ts";
 import { isOfFullText } from "./verify-full-text.ts";
 
 type Client = StoreDatabase["client"];

@@ -8,12 +8,12 @@ import { clusterLine, type DerivedRows, derive, themeLine } from "../changes/der
 import { rebuildSession } from "../changes/write.ts";
 import { wrongSpans } from "../changes/write-summaries.ts";
 import type { ActionsOf, ReadMessages } from "../derived/actions.ts";
-import type { DeriveOptions } from "../derived/features.ts";
+import type { DeriveOptions } from "../derived/past-forests.ts";
 import type { LocalEmbedding, RightVector } from "../facts/messages.ts";
 import { isSession } from "../facts/sessions.ts";
-import { isOfPages } from "../file/integrity-faults.ts";
 import { schemaProblems } from "../file/migrate.ts";
 import type { Repositories } from "../repositories.ts";
+import { isOfPages } from "../sql/row-check.ts";
 import { TABLES } from "../sql/tables.ts";
 import { integrityProblems } from "./scrub.ts";
 import { fullTextProblems, isOfFullText, rebuildFullText } from "./verify-full-text.ts";

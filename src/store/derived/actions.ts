@@ -3,6 +3,7 @@ import { DamageError } from "../../core/damage.ts";
 import { groupedBy } from "../../core/groups.ts";
 import { BATCH_MESSAGES_MAX } from "../../core/limits.ts";
 import type { Message } from "../../core/message.ts";
+import { HAS_WORKED, IN_TURN_OF, type NamedScope, OF_TARGET } from "../facts/conditions.ts";
 import type { MessageRepository } from "../facts/messages.ts";
 import { IS_SESSION } from "../facts/paths.ts";
 import type { StoreDatabase } from "../file/open.ts";
@@ -10,7 +11,6 @@ import { Repository } from "../file/repository.ts";
 import type { StoreSettingRepository } from "../file/store-settings.ts";
 import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
 import { TABLES } from "../sql/tables.ts";
-import { HAS_WORKED, IN_TURN_OF, type NamedScope, OF_TARGET } from "./action-scope.ts";
 
 /** Returns what the calls of a step did, in order. The first message of the step has the calls. */
 export type ActionsOf = (step: readonly Message[]) => StepAction[];

@@ -2,8 +2,8 @@ import { DamageError } from "../../core/damage.ts";
 import { BRANCHES } from "../facts/paths.ts";
 import type { StoreDatabase } from "../file/open.ts";
 import { Repository } from "../file/repository.ts";
+import { blobOf } from "../sql/codecs.ts";
 import type { Statement } from "../sql/statement.ts";
-import { blobOf } from "../sql/stored-value.ts";
 import {
   type SearchScope,
   SessionMessages,

@@ -1,8 +1,8 @@
 import type { Role } from "../../core/message.ts";
 import { encodeEmbedding } from "../../vector/codec.ts";
+import { isRepeated, isSummary, tellerOf, toldOf } from "../facts/conditions.ts";
 import { GENERATION_NOW, IS_UNMOVED } from "../facts/generations.ts";
 import { ENTERING_TEXT_CHARS, GRADUATING, type GraduatingMessage } from "../facts/messages.ts";
-import { isRepeated, isSummary, tellerOf, toldOf } from "../facts/opening.ts";
 import { IS_SESSION } from "../facts/paths.ts";
 import { Repository } from "../file/repository.ts";
 import { isOfStep } from "../sql/message-columns.ts";

@@ -1,11 +1,10 @@
 import { DamageError } from "../../core/damage.ts";
 import { HIDDEN, tagNamespace } from "../../core/tags.ts";
 import type { GrowingTheme } from "../../forest/growing-forest.ts";
+import { isOfRemembered, openingOf } from "../facts/conditions.ts";
 import type { ItemRepository } from "../facts/items.ts";
-import { openingOf } from "../facts/opening.ts";
 import { IS_SESSION, PathReader, type PathRepository, type Piece } from "../facts/paths.ts";
 import { LAST_CHARACTER, SESSION, type SessionRow, timeOf } from "../facts/sessions.ts";
-import { isOfRemembered } from "../facts/verdict-scope.ts";
 import type { StoreDatabase } from "../file/open.ts";
 import { MESSAGE } from "../sql/message-columns.ts";
 import type { RowOf } from "../sql/statement.ts";

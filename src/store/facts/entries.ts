@@ -1,7 +1,7 @@
 import { DamageError } from "../../core/damage.ts";
 import type { JsonValue } from "../../core/json.ts";
+import { decodeValue } from "../sql/codecs.ts";
 import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
-import { decodeValue } from "../sql/stored-value.ts";
 import { TABLES } from "../sql/tables.ts";
 import { PathReader, type Piece, rowsIn, withBranches } from "./paths.ts";
 

@@ -3,8 +3,8 @@ import { addTo } from "../../core/groups.ts";
 import type { JsonValue } from "../../core/json.ts";
 import { TAGS } from "../../core/tags.ts";
 import { Repository } from "../file/repository.ts";
+import { decodeValue } from "../sql/codecs.ts";
 import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
-import { decodeValue } from "../sql/stored-value.ts";
 import { TABLES } from "../sql/tables.ts";
 
 const ITEM = columns(TABLES.items);

@@ -20,8 +20,8 @@ import {
 import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
 import { type DecodedRow, TABLES } from "../sql/tables.ts";
 import type { ArtifactRepository } from "./artifacts.ts";
+import { isRepeated, isSummary, tellerOf, toldOf } from "./conditions.ts";
 import { GENERATION_NOW, vectorNow } from "./generations.ts";
-import { isRepeated, isSummary, tellerOf, toldOf } from "./opening.ts";
 import { PathReader, type PathRepository, type Piece, rowsIn, sharedSeqOf, withBranches } from "./paths.ts";
 
 const EACH_PAGE = 500;

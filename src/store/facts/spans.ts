@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
+import { blobOf } from "../sql/codecs.ts";
 import { columns, type RowOf } from "../sql/statement.ts";
-import { blobOf } from "../sql/stored-value.ts";
 import { TABLES } from "../sql/tables.ts";
 import { PathReader } from "./paths.ts";
 

@@ -1,8 +1,8 @@
 import { openSync, readSync, statSync } from "node:fs";
 import { addTo } from "../../core/groups.ts";
 import { Repository } from "../file/repository.ts";
+import { decodeValue, type StoredValue } from "../sql/codecs.ts";
 import { columns } from "../sql/statement.ts";
-import { decodeValue, type StoredValue } from "../sql/stored-value.ts";
 import { TABLES } from "../sql/tables.ts";
 
 /**

@@ -6,12 +6,11 @@ import { DamageError } from "../../core/damage.ts";
 import { driverError } from "../../core/driver.ts";
 import { StoreError } from "../../core/errors.ts";
 import { lookAt } from "../../core/files.ts";
-import { RowCheck, SEALED } from "../sql/row-check.ts";
+import { integrityFaults, RowCheck, SEALED } from "../sql/row-check.ts";
 import { type StatementTag, statementTag } from "../sql/statement.ts";
 import { type Connection, connect, holdsLog, isCode } from "./connect.ts";
 import { admit, admitPath, openToRead, refuseForeign } from "./door.ts";
 import { refuseForeignLog } from "./foreign-log.ts";
-import { integrityFaults } from "./integrity-faults.ts";
 import { refuseSecondName } from "./one-name.ts";
 import { countSerial } from "./serial.ts";
 

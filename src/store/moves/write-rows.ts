@@ -16,8 +16,8 @@ import { idsHeldBy } from "../changes/related.ts";
 import { dissolveSubjects, rebuildSession } from "../changes/write.ts";
 import { rootlessSummaries, wrongSpans } from "../changes/write-summaries.ts";
 import type { ActionsOf } from "../derived/actions.ts";
-import type { DeriveOptions } from "../derived/features.ts";
 import { blockOf } from "../derived/id-block.ts";
+import type { DeriveOptions } from "../derived/past-forests.ts";
 import type { UndoneRow, UnionRow } from "../derived/unions.ts";
 import { FACT_TABLES, type FactRow, type FactTables, type RowsOrigin } from "../facts/fact-rows.ts";
 import type { LocalEmbedding } from "../facts/messages.ts";
@@ -26,12 +26,10 @@ import { ForgottenMessages } from "../facts/tombstones.ts";
 import { isCode } from "../file/connect.ts";
 import type { RawValues } from "../file/repository.ts";
 import type { Repositories } from "../repositories.ts";
+import { decodeValue } from "../sql/codecs.ts";
 import { columns } from "../sql/statement.ts";
-import { decodeValue } from "../sql/stored-value.ts";
 import type { Table } from "../sql/tables.ts";
-import { type Changeable, changeableIn, mergedOf, putChangeable } from "./changeable.ts";
-import { rowText } from "./row-text.ts";
-import { sessionRows } from "./session-rows.ts";
+import { type Changeable, changeableIn, mergedOf, putChangeable, rowText, sessionRows } from "./read-rows.ts";
 
 export interface WriteRowsTerms extends DeriveOptions {
   /** Returns the words of a text as they are indexed, in order. */
