@@ -99,26 +99,7 @@ import type {
   UpkeepOptions,
   VerifyOptions,
 } from "./store.ts";
-import {
-  BACKUP_OPTIONS,
-  DOCTOR_OPTIONS,
-  EMBEDDER,
-  EXCLUDE_OPTIONS,
-  EXPORT_OPTIONS,
-  FORGET_OPTIONS,
-  LOST_OPTIONS,
-  OPEN_OPTIONS,
-  RECAP_OPTIONS,
-  REEMBED_OPTIONS,
-  RENAME_PROJECT_OPTIONS,
-  RESTORE_OPTIONS,
-  SESSION_LIST,
-  SESSIONS_OPTIONS,
-  SUBJECT_OPTIONS,
-  SUBJECTS_OPTIONS,
-  UPKEEP_OPTIONS,
-  VERIFY_OPTIONS,
-} from "./store-options.ts";
+import { EMBEDDER, optionsOf, SESSION_LIST } from "./store-options.ts";
 
 /** `close` adds at most this many messages to the full-text index, in at most this time. Searches scan the others. */
 const CLOSING_MESSAGES_MAX = 2_000;
@@ -131,7 +112,7 @@ const CLOSING_MS_MAX = 250;
  *   `STORE_BUSY`, `STORE_CORRUPT`, `OPTION_INVALID`.
  */
 export function openStore(path: string, options: OpenOptions = {}): Store {
-  const { readonly, durability, busyTimeoutMs, ...given } = parseOptions("openStore", OPEN_OPTIONS(), options);
+  const { readonly, durability, busyTimeoutMs, ...given } = optionsOf("openStore", options);
   const database = openDatabase(textValue("path", path), { readonly, durability, busyTimeoutMs });
   try {
     const open = (): OpenedStore =>
@@ -278,7 +259,7 @@ export class OpenedStore implements Store {
   }
 
   renameProject(project: string, name: string, options: RenameProjectOptions = {}): void {
-    const { merge } = parseOptions("renameProject", RENAME_PROJECT_OPTIONS(), options);
+    const { merge } = optionsOf("renameProject", options);
     const [named, given] = [parseValue("project", identifier(), project), parseValue("name", identifier(), name)];
     if (merge) {
       mergeProjects(this.#repositories, named, given);
@@ -298,7 +279,7 @@ export class OpenedStore implements Store {
   }
 
   sessions(options: SessionsOptions = {}): SessionOverview[] {
-    const { onUnreadable, ...given } = parseOptions("sessions", SESSIONS_OPTIONS(), options);
+    const { onUnreadable, ...given } = optionsOf("sessions", options);
     const wanted = this.#scoped(given);
     const { overviews } = this.#repositories;
     try {
@@ -324,18 +305,18 @@ export class OpenedStore implements Store {
   }
 
   subjects(options: SubjectsOptions = {}): SubjectInfo[] {
-    const { project, limit } = this.#scoped(parseOptions("subjects", SUBJECTS_OPTIONS(), options));
+    const { project, limit } = this.#scoped(optionsOf("subjects", options));
     return this.#database.read(() => subjectsOf(this.#repositories, project, limit));
   }
 
   subject(handle: string, options: SubjectOptions = {}): SubjectPage {
-    const wanted = this.#scoped(parseOptions("subject", SUBJECT_OPTIONS(), options));
+    const wanted = this.#scoped(optionsOf("subject", options));
     const reader = tolerantReader(this.#repositories, wanted);
     return this.#database.read(() => subjectPage(this.#repositories, textValue("the handle", handle), wanted, reader));
   }
 
   recap(options: RecapOptions = {}): Recap {
-    const wanted = this.#scoped(parseOptions("recap", RECAP_OPTIONS(), options));
+    const wanted = this.#scoped(optionsOf("recap", options));
     const untilMs = wanted.untilMs ?? this.#ports.clock();
     const sinceMs = wanted.sinceMs ?? untilMs - RECAP_MS_DEFAULT;
     if (wanted.untilMs !== undefined && untilMs < sinceMs) {
@@ -369,7 +350,7 @@ export class OpenedStore implements Store {
   }
 
   lost(options: LostOptions = {}): Lost | undefined {
-    const { sessionId, summaryId, project, limit } = this.#scoped(parseOptions("lost", LOST_OPTIONS(), options));
+    const { sessionId, summaryId, project, limit } = this.#scoped(optionsOf("lost", options));
     const { overviews } = this.#repositories;
     return this.#database.read(() => {
       const summary = summaryId === undefined ? undefined : this.message(summaryId);
@@ -417,7 +398,7 @@ export class OpenedStore implements Store {
   async upkeep(options: UpkeepOptions = {}): Promise<EmbedResult> {
     this.#database.refuseAtomic("upkeep");
     this.#database.assertWritable("upkeep");
-    const { only, ...wanted } = parseOptions("upkeep", UPKEEP_OPTIONS(), options);
+    const { only, ...wanted } = optionsOf("upkeep", options);
     const embedding = { ...wanted, signal: this.#ports.signalOf(wanted.signal) };
     if (only === "vectors") return this.#ports.vectors.embed({ ...embedding, again: true });
     return this.#ports.upkeep.run(embedding, true);
@@ -427,7 +408,7 @@ export class OpenedStore implements Store {
   reembed(options: ReembedOptions & { dryRun?: false }): Promise<ReembedResult>;
   reembed(options: ReembedOptions): Promise<ReembedResult | ReembedEstimate>;
   async reembed(options: ReembedOptions): Promise<ReembedResult | ReembedEstimate> {
-    const { similarityMin, signal, onProgress, dryRun, ...given } = parseOptions("reembed", REEMBED_OPTIONS(), options);
+    const { similarityMin, signal, onProgress, dryRun, ...given } = optionsOf("reembed", options);
     const embedder =
       given.embedder === hashingEmbedder ? given.embedder : calledBy(this.#database, "the embedder", given.embedder);
     if (dryRun) return this.#database.read(() => reembedEstimate(this.#repositories, embedder));
@@ -474,7 +455,7 @@ export class OpenedStore implements Store {
 
   verify(options: VerifyOptions = {}): VerifyReport {
     this.#database.refuseAtomic("verify"); // SQLite writes the totals of the full-text index when it commits
-    const { rebuild, onProgress = () => {} } = parseOptions("verify", VERIFY_OPTIONS(), options);
+    const { rebuild, onProgress = () => {} } = optionsOf("verify", options);
     const report = verifyStore(this.#repositories, {
       ...TITLES,
       rebuild,
@@ -489,7 +470,7 @@ export class OpenedStore implements Store {
 
   async backup(path: string, options: BackupOptions = {}): Promise<BackupReport> {
     this.#database.refuseAtomic("backup");
-    const checked = parseOptions("backup", BACKUP_OPTIONS(), options);
+    const checked = optionsOf("backup", options);
     return backupStore(this.#database, textValue("path", path), checked, this.#closing.signal);
   }
 
@@ -519,7 +500,7 @@ export class OpenedStore implements Store {
   export(options?: ExportOptions): Generator<ExportLine> | Generator<string>;
   export(options: ExportOptions = {}): Generator<ExportLine> | Generator<string> {
     this.#database.assertOpen();
-    const { rows, onUnreadable, ...wanted } = parseOptions("export", EXPORT_OPTIONS(), options);
+    const { rows, onUnreadable, ...wanted } = optionsOf("export", options);
     if (rows && onUnreadable !== undefined) {
       const expected = "left out with `rows`, because a session moves as a whole or not at all";
       throw new StoreError("OPTION_INVALID", { option: "onUnreadable", expected, actual: onUnreadable });
@@ -551,11 +532,11 @@ export class OpenedStore implements Store {
   }
 
   doctor(options: DoctorOptions = {}): Finding[] {
-    return examine(this.#ports, parseOptions("doctor", DOCTOR_OPTIONS(), options));
+    return examine(this.#ports, optionsOf("doctor", options));
   }
 
   forget(sessions: string | readonly string[], options: ForgetOptions = {}): ForgetReport {
-    const { messageIds, sinceMs, untilMs, related, dryRun } = parseOptions("forget", FORGET_OPTIONS(), options);
+    const { messageIds, sinceMs, untilMs, related, dryRun } = optionsOf("forget", options);
     const ids = typeof sessions === "string" ? [sessions] : parseValue("sessions", SESSION_LIST(), sessions);
     for (const id of ids) textValue("session id", id);
     if (messageIds !== undefined && ids.length !== 1) {
@@ -640,12 +621,12 @@ export class OpenedStore implements Store {
   }
 
   restore(sessionId: string, options: RestoreOptions = {}): boolean {
-    const { messageIds } = parseOptions("restore", RESTORE_OPTIONS(), options);
+    const { messageIds } = optionsOf("restore", options);
     return restoreForgotten(this.#repositories, textValue("session id", sessionId), messageIds);
   }
 
   exclude(options: ExcludeOptions = {}): Exclusions {
-    const { remove, paths, projects } = parseOptions("exclude", EXCLUDE_OPTIONS(), options);
+    const { remove, paths, projects } = optionsOf("exclude", options);
     if (paths.length + projects.length === 0) return this.exclusions();
     return changeExclusions(this.#repositories, { paths: paths.map((path) => resolve(path)), projects }, remove);
   }

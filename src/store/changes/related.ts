@@ -26,8 +26,7 @@ interface Chosen {
 }
 
 /**
- * Finds what has the same messages as some targets: forks that share them, copies, and the subagents that were started there, with
- * the copies, forks and subagents of these. It reads the digests of the whole store.
+ * Finds forks, copies and subagents of some targets, and those of these. It reads the digests of the whole store.
  *
  * @returns also everything to forget, targets included, in an order in which nothing is forgotten before what shares it.
  */

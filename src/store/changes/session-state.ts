@@ -43,11 +43,8 @@ export interface NextMove {
 }
 
 /**
- * A session in memory: its window, open clusters and themes. It does not grow with the history. All of it comes from
- * rows, so a session continues in another process exactly as in this one.
- *
- * It is a snapshot: a change makes another one, and parts that stay are the same objects. So what was made of a part is right as
- * long as the part is the same.
+ * A session in memory: its window, open clusters and themes. It does not grow with the history, and all of it comes from rows. It is a
+ * snapshot: a change makes another one, and parts that stay are the same objects. So what was made of a part holds as long as the part.
  */
 export interface SessionState {
   readonly sessionId: string;

@@ -62,10 +62,7 @@ export function releaseClaims(
   });
 }
 
-/**
- * Releases claims that this store could not release before, because the file could not be written. Call it only while
- * no work of this store on the session is under way.
- */
+/** Releases claims that could not be released before, as on a full disk. Call it only while no work of this store on the session is under way. */
 export function releaseLeftoverClaims(repositories: Repositories, sessionId: string, claimant: string): void {
   const { database, summaries } = repositories;
   const leftover = database.read(() => summaries.claimsIn(sessionId).filter((claim) => claim.claimant === claimant));
@@ -107,10 +104,7 @@ export function recordSummaries(
   });
 }
 
-/**
- * Restores summaries that rewinds took out of the contexts, if they are of the same messages again and no other summary covers
- * any of these. Call it inside a transaction.
- */
+/** Restores, in a transaction, summaries that rewinds took out of contexts, if they are of the same messages again and no other covers these. */
 export function restoreSummaries(repositories: Repositories, sessionId: string): void {
   const { summaries, unions } = repositories;
   const knownOf = new Map<number, { position: number; at: RootAt | undefined }>();
