@@ -24,11 +24,9 @@ const TABLE_NAMES = SEALED.map((table) => table.name);
 const START: Cursor = { table: TABLE_NAMES[0]!, after: -1 };
 
 /**
- * Does a slice of the scrub, which takes a few milliseconds. If the store may be damaged, does all of it. If this process has changed
- * nothing since the last slice, does nothing, so that an import of what is known leaves the file as it is.
- *
- * The scrub compares rows with their checksums, and looks each up in the indexes of its table. `verify` also finds what an index has
- * and its table lacks, and compares the words.
+ * Does a slice of the scrub, which takes a few milliseconds: compares rows with their checksums, and looks each up in the indexes of its
+ * table. If the store may be damaged, does all of it. If this process has changed nothing since the last slice, does nothing, so that an
+ * import of what is known leaves the file as it is.
  *
  * @throws {StoreError} `STORE_CORRUPT` with what it finds.
  */

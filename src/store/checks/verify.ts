@@ -74,14 +74,8 @@ export interface VerifyOptions extends DeriveOptions {
 }
 
 /**
- * Computes all derived rows again, and compares them with the stored ones.
- *
- * Facts are checked where possible: SQLite's integrity, the definitions of tables and views, the digests of messages
- * and artifacts, missing seqs, and whether the log can be applied. The full-text index is compared with its messages;
- * `rebuild` also adds missing ones. Each session is checked on its own snapshot, so other processes can write
- * meanwhile.
- *
- * @throws {StoreError} `STORE_READONLY` to rebuild a store that is open for reading only.
+ * Checks the facts where possible, computes all derived rows again, and compares them with the stored ones. Each session is checked on its
+ * own snapshot, so other processes can write meanwhile. @throws {StoreError} `STORE_READONLY` to rebuild a store that is open for reading.
  */
 export function verifyStore(repositories: Repositories, options: VerifyOptions): VerifyReport {
   if (options.rebuild) repositories.database.assertWritable(REBUILD);
@@ -287,10 +281,8 @@ function fileProblems(repositories: Repositories): FileProblems {
 }
 
 /**
- * Makes indexes again that differ from their tables. If a page is broken, it may be one of the full-text index, which is then
- * replaced first: SQLite cannot even check a file in which it cannot read that index.
- *
- * @returns what is left.
+ * Makes indexes again that differ from their tables. A broken page may be one of the full-text index, which is then replaced first: SQLite
+ * cannot even check a file in which it cannot read that index. @returns what is left.
  */
 function repairFile(repositories: Repositories, replaceFullText: () => void): FileProblems {
   const { database } = repositories;

@@ -53,10 +53,8 @@ export class AwakeSessionRepository extends Repository {
   }
 
   /**
-   * Finds idle sessions that upkeep has work for among the next `limit` awake sessions after an id. Either a step can still
-   * graduate, or the session is over and has open clusters. Sessions that wait for a vector are left out.
-   *
-   * @returns also the sessions without any work, and the id to continue after; undefined at the end.
+   * Finds idle sessions that upkeep has work for among the next `limit` awake sessions after an id. Those that wait for a vector are left
+   * out. @returns also the sessions without any work, and the id to continue after; undefined at the end.
    */
   page(nowMs: number, after: string, limit: number): { due: string[]; done: string[]; last: string | undefined } {
     const page = this.#page.all({ nowMs, after, limit });

@@ -141,7 +141,6 @@ export class UnionRepository extends PathReader {
     SELECT ${UNDONE} FROM undone_unions WHERE session_id = ? ORDER BY id`;
   readonly #undoneOfRoot = this.statement<RootAt & { from: number }, RowOf<typeof UNDONE>>`
     SELECT ${UNDONE} FROM undone_unions WHERE root = @root AND id > @from AND id <= @position ORDER BY id`;
-  /** True if rows of a session's log were taken back after one log position and up to another. */
   /** True if some of the rows that held at `from` were taken back up to `position`. */
   readonly isUndoneBetween = this.statement<RootIn & { from: number }, number>`
     SELECT EXISTS (SELECT 1 FROM undone_unions WHERE undone_at > @from AND undone_at <= @position
@@ -234,10 +233,7 @@ export class UnionRepository extends PathReader {
     });
   }
 
-  /**
-   * When a root started, in the generation of `position`, and the session in whose log a handle with this position names it. Every
-   * theme's root was a cluster's root first. If the log was rewound since, the start that held at `position` counts.
-   */
+  /** When a root started, in the generation of `position`, and the session in whose log a handle with this position names it. */
   started(at: RootAt): { position: number; sessionId: string } | undefined {
     const undone = this.#undoneHeld(at).filter(({ kind }) => kind === "start");
     const starts = [...undone.map(({ id, sessionId }) => ({ position: id, sessionId })), ...this.#started.all(at)];
@@ -296,19 +292,12 @@ export class UnionRepository extends PathReader {
     this.#deleteAfter.run({ sessionId, generation, position });
   }
 
-  /**
-   * Takes back the rows of older generations from the step of the newest message up to a seq on: the step may be divided, or get
-   * other results. Rows that are taken back say which messages their steps had.
-   */
+  /** Takes back the rows of older generations from the step of the newest message up to a seq on, which may be divided or get other results. */
   undoOlder(sessionId: string, seqLast: number, undoneAt: number): void {
     for (const from of this.#olderPositions.all({ sessionId, seqLast })) this.undoAfter(sessionId, from, undoneAt);
   }
 
-  /**
-   * The cluster that held exactly these steps at some log position, and that position; undefined if none did.
-   *
-   * @param before  A cluster and a log position. Then the steps are those that entered it later.
-   */
+  /** The cluster that held exactly these steps at some log position, and that position. @param before  Then the steps entered this one later. */
   clusterOf(sessionId: string, steps: readonly number[], before?: RootAt): RootAt | undefined {
     const entries = steps.map((step) => this.entered({ sessionId, stepId: step }));
     const root = before?.root ?? entries[0]?.clusterRoot;
@@ -342,11 +331,7 @@ export class UnionRepository extends PathReader {
     this.#insertUndone.run({ id, sessionId, generation, level, kind, node, root, score, undoneAt, members });
   }
 
-  /**
-   * Returns the steps that a root of this level held at a log position of a session's log, in no order.
-   *
-   * @param from  Of a cluster, only those that entered after this log position.
-   */
+  /** Returns the steps that a root held at a log position, in no order. @param from  Of a cluster, only those that entered after this one. */
   stepsOf(level: SessionLevel, at: RootIn, from = 0): number[] {
     if (this.isRewound(at)) {
       const { held, undone } = this.#rewoundRows(level, at, from);

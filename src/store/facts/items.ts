@@ -30,10 +30,7 @@ interface NamespaceRange {
   to: string;
 }
 
-/**
- * Returns the range of keys of a namespace and everything below it. Keys are JSON, so one below begins like `["a",` and sorts before
- * `["a"]` itself. No other key is between the two.
- */
+/** The range of a namespace and all below it. As JSON, one below begins like `["a",` and sorts before `["a"]` itself, with none in between. */
 function rangeOf(prefix: readonly string[]): NamespaceRange {
   const to = JSON.stringify(prefix);
   return { from: `${to.slice(0, -1)}${prefix.length === 0 ? '"' : ","}`, to };

@@ -304,10 +304,7 @@ export class MessageRepository extends PathReader {
     UNION ALL SELECT NULL, '', seq FROM forgotten_messages
     WHERE session_id = @sessionId AND seq BETWEEN @seqFirst AND @seqLast
     ORDER BY seq`;
-  /**
-   * Like `nextSeq`, even if the index lacks messages that the frontier has passed, or the last one: the row after it may be of the
-   * same session. So no seq is given twice.
-   */
+  /** Like `nextSeq`, so that no seq is given twice even if the index lacks messages that the frontier has passed, or the last one. */
   readonly seqEnd = this.statement<{ sessionId: string }, number>`
     SELECT max(
       coalesce((
@@ -332,8 +329,8 @@ export class MessageRepository extends PathReader {
     SELECT ${tellerOf("m")} AS role, ${toldOf("m", "?")} AS text
     ${STEPS} ORDER BY step.key, m.seq`;
   /**
-   * The first characters of the user's message that began the turn of a message. An agent's summary is none, nor is `yes`, nor a mark
-   * such as `[Request interrupted by user]`: what they are about was asked before, if it was not long ago.
+   * The beginning of the user's message that began the turn of a message. A summary is none, nor `yes`, nor `[Request interrupted by user]`:
+   * what they are about was asked before, if it was not long ago.
    */
   readonly askedBefore = this.statement<[charsMax: number, id: number], TitledMessage>`
     SELECT asked.role, substr(asked.text, 1, ?) AS text FROM messages m
@@ -664,10 +661,7 @@ export class MessageRepository extends PathReader {
     return [];
   }
 
-  /**
-   * The keys by which `sync` matches messages: external ids, and digests or the ids of tool calls. Forgotten messages have the empty
-   * digest.
-   */
+  /** The keys by which `sync` matches messages: external ids, and digests or the ids of tool calls; the empty digest for forgotten ones. */
   syncKeys(sessionId: string, seqFrom: number): { externalId: string | undefined; digest: string; seq: number }[] {
     const rows = this.#inPieces(sessionId, seqFrom, LAST, (sessionId, seqFirst, seqLast) =>
       this.#syncKeys.all({ sessionId, seqFirst, seqLast }),
@@ -741,11 +735,7 @@ export class MessageRepository extends PathReader {
   }
 }
 
-/**
- * Returns the rows of a range of seqs.
- *
- * @throws {DamageError} if one of them says that it is elsewhere: an index has it in the place of another one, or twice.
- */
+/** Returns the rows of a range of seqs. @throws {DamageError} if an index has one in the place of another one, or twice. */
 function inPlace<Row extends { sessionId: string; seq: number }>(
   [sessionId, seqFirst, seqLast]: SeqsOfSession,
   rows: Row[],

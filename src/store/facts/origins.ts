@@ -28,9 +28,8 @@ const PARENT = columns(TABLES.sessions, "parentSessionId");
 const ANCESTORS_MAX = 100;
 
 /**
- * Finds copies of messages. An agent that resumes or forks a session may write its messages again under another session id. Such a
- * message is stored like any other, and recognized when it is asked for: from columns that every row has, so there is nothing to
- * keep up to date, to repair, or to send to other stores.
+ * Finds copies of messages: an agent that resumes or forks a session may write its messages again under another session id. They are
+ * recognized when they are asked for, from columns that every row has, so there is nothing to keep up to date or to repair.
  */
 export class OriginRepository extends Repository {
   // Lists as JSON, bytes as hex, and lookups for each row. Damaged rows must not prevent forgetting.
@@ -105,10 +104,7 @@ export class OriginRepository extends Repository {
     return [...this.of(others).values()].filter((other) => namesOf(other).some((name) => known.has(name)));
   }
 
-  /**
-   * Returns the messages of sessions that are copies of messages of an earlier one. Only sessions that begin with the same message
-   * are compared, because that takes 20 µs for each of their messages.
-   */
+  /** Returns the messages of sessions that are copies of those of an earlier one. Only sessions that begin alike are compared (20 µs a message). */
   repeatedIn(sessionIds: readonly string[]): Map<string, ReadonlySet<number>> {
     const linesOf = new Map<string, readonly string[]>();
     const families = new Map<string, string[]>();
@@ -144,8 +140,8 @@ export class OriginRepository extends Repository {
   }
 
   /**
-   * Names the conversations that a session is a copy of: the ancestor that begins with the same message, and all sessions that
-   * begin with the same texts. Messages of these with the same seq and digest are copies, even if the agent gave them new times.
+   * Names the conversations that a session is a copy of: the ancestor that begins with the same message, and all that begin with the same
+   * texts. Messages of these with the same seq and digest are copies, even with new times.
    */
   #linesOf(sessionId: string): string[] {
     let top = sessionId;

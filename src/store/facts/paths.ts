@@ -81,10 +81,7 @@ export class PathRepository extends Repository {
     return this.#sharing.all(holderId, seq);
   }
 
-  /**
-   * The session whose rows are the open clusters and themes of a session. Until the frontier of a fork moves, it is another one;
-   * undefined if that one has moved since the fork.
-   */
+  /** The session whose rows are the open clusters and themes of a session: for a young fork another one; undefined if that has moved since. */
   grower(sessionId: string): Piece | undefined {
     const path = this.of(sessionId);
     if (path.length === 1) return path[0]!;
@@ -137,11 +134,7 @@ export class PathRepository extends Repository {
     return [holderId, ...this.#sharingLog.all(holderId, position)];
   }
 
-  /**
-   * For changes and `verify`: a fork that has lost its past would give seqs again. A branch has a `forkSeq` and shares nothing.
-   *
-   * @throws {DamageError} if a fork does not share what its session had.
-   */
+  /** A fork that has lost its past would give seqs again. @throws {DamageError} if a fork does not share what its session had. */
   assertPast(sessionId: string): void {
     const { parentSessionId = null, forkSeq = null, supersededAtMs = null } = this.#origin.get(sessionId) ?? {};
     const past = this.#past(sessionId).map(pieceOf);

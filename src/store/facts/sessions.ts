@@ -163,10 +163,7 @@ export class SessionRepository extends Repository {
     return row;
   }
 
-  /**
-   * Adds a branch for the messages from after `seqLast` to before `seqEnd`, as if all of them had left the window. It has no title,
-   * because that of its session may change.
-   */
+  /** Adds a branch for the messages from after `seqLast` to before `seqEnd`, as if all of them had left the window. */
   insertBranch(
     { id, nowMs, seqLast, seqEnd, isUndoable }: BranchPlace,
     { id: parentSessionId, project, settings }: SessionRow,

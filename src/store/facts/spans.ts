@@ -29,10 +29,7 @@ export class SpanRepository extends PathReader {
   readonly #contentOf = this.statement<[id: string, seqFirst: number, seqLast: number], RowOf<typeof CONTENT>>`
     SELECT ${CONTENT} FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0 ORDER BY seq`;
   // A table of SQLite's own. Ids rise and are never reused, so a missing id was forgotten if a later id exists.
-  /**
-   * The ids from one message to another of a session, in order and without pinned ones. One of the two may have been
-   * forgotten. Empty if they are of different sessions.
-   */
+  /** The unpinned ids from one message to another, one of which may be forgotten, in order. Empty if they are of different sessions. */
   readonly idsBetween = this.statement<{ firstId: number; lastId: number }, number>`
     WITH ends AS (SELECT id, session_id, seq FROM messages WHERE id IN (@firstId, @lastId) ORDER BY id DESC),
     held(session_id, seq_last) AS (

@@ -30,15 +30,12 @@ export interface BackupReport {
 }
 
 /**
- * Copies a store to another file while this and other processes keep writing.
+ * Copies a store to another file while others keep writing. SQLite's online backup yields to the event loop; `VACUUM INTO` would block it.
+ * A read transaction stays open on the copying connection, because otherwise each write would start the copy again
+ * (https://sqlite.org/backup.html).
  *
- * SQLite's online backup yields to the event loop; `VACUUM INTO` would block it. A read transaction stays open on the
- * copying connection, because otherwise each write of another process would start the copy again
- * (https://sqlite.org/backup.html). Meanwhile the write-ahead log cannot be emptied.
- *
- * The copy is made in a new folder beside the target, readable by the owner only. It is checked, flushed, and renamed
- * to the target, so that nobody sees half a backup. It can be read from a read-only disk. A backup that fails leaves nothing behind. A killed one
- * leaves a folder `.coppice-backup-…`, and the target unchanged.
+ * The copy is made in a new folder beside the target, readable by the owner only. It is checked, flushed, and renamed to the target. A
+ * killed backup leaves a folder `.coppice-backup-…`, and the target unchanged.
  *
  * @param signal  Aborted when the store closes; its reason is thrown.
  * @throws {StoreError} `FILE_EXISTS`; `FILE_NOT_FOUND` if the folder is missing; `FILE_NOT_USABLE` if the target cannot

@@ -97,10 +97,7 @@ interface Known {
   summaries: Set<number>;
 }
 
-/**
- * Writes the rows of one session, which come in the order of `sessionRows`. It reads what the store has of the session, replaces it,
- * checks what came, and derives the rest.
- */
+/** Writes the rows of one session, in the order of `sessionRows`: replaces what the store has of it, checks what came, and derives the rest. */
 class SessionWriter {
   readonly #repositories: Repositories;
   readonly #terms: WriteRowsTerms;
@@ -526,10 +523,7 @@ function nameIn({ project }: RawValues): string | null {
   return project === null ? null : baseNameOf(project as string);
 }
 
-/**
- * Returns what two equal facts have in common. One of two stores may lack the parent or checksum of a session, or a vector, and each
- * has its own projects.
- */
+/** Returns what two equal facts have in common. A store may lack the parent of a session or a vector, and has its own projects. */
 function keyOf(given: FactRow): string {
   const values: Record<string, unknown> = { ...given.row };
   if (given.table === "sessions") {

@@ -19,8 +19,8 @@ export type SelectedMessage = RowOf<typeof READ> & {
 };
 
 /**
- * Everything that a reader is shown. The driver takes longer to make a Buffer than to read all other columns, and SQLite
- * parses `parts` to compute `text`. So digests are read in hex, and `text` is made from `stored_text` and the parsed parts.
+ * Everything that a reader is shown. Digests are read in hex, because the driver takes long to make a Buffer, and `text` is made here from
+ * `stored_text` and the parsed parts, because SQLite would parse them again.
  */
 class MessageColumns extends Columns<SelectedMessage> {
   constructor(alias = "") {
@@ -124,10 +124,7 @@ export function isSharedText(stored: Buffer, partsJson: string): boolean {
   return sharedTextOf(stored.toString(), parsedOrUndefined(partsJson)) !== null;
 }
 
-/**
- * Returns what `TEXT_OF_ROW` in schema.ts computes of a BLOB; null if it does not say how many characters of the first part are
- * shared, or says more than there are.
- */
+/** What `TEXT_OF_ROW` in schema.ts computes of a BLOB; null if it does not say how many characters of the first part are shared, or too many. */
 function sharedTextOf(stored: string, parts: readonly Part[] | undefined): string | null {
   if (!/^\d+ /.test(stored)) return null;
   if (parts === undefined) return stored;

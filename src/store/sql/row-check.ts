@@ -36,12 +36,7 @@ export class RowCheck {
     this.#client = client;
   }
 
-  /**
-   * Describes each of some rows of a table whose checksum is wrong.
-   *
-   * @param after  A row id.
-   * @returns also the id of the last row, if there may be more.
-   */
+  /** Describes each row after a row id whose checksum is wrong. @returns also the id of the last row, if there may be more. */
   damaged(table: Table, { after, limit } = { after: -1, limit: -1 }): Damaged {
     const whole = columns(table);
     const rows = this.#client.prepare<[after: number, limit: number], Record<string, unknown> & { rowId: number }>(
@@ -60,9 +55,8 @@ export class RowCheck {
   }
 
   /**
-   * Compares indexes with their table, so that no list lacks a row, and no row is found by the key of another. Each row is looked up
-   * in the index, and each entry of the index in the table. If all are found, both are also in order, because a binary search finds
-   * no entry that is out of order. SQLite's `integrity_check` of a table does the same, and also reads every long value.
+   * Looks up each row in the indexes of its table, and each entry in the table. If all are found, both are in order. SQLite's
+   * `integrity_check` of a table does the same, and also reads every long value.
    *
    * @param only  The name of the index; by default all of the table.
    * @throws {DamageError} if an index lacks rows, has others, or has them under other keys.
