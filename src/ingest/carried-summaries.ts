@@ -1,3 +1,4 @@
+import { groupedBy } from "../core/groups.ts";
 import type { DecidedRow } from "../forest/forest.ts";
 import type { CarriedSummary, Repositories } from "../store/index.ts";
 import type { RegrownSession } from "./regrown-session.ts";
@@ -57,14 +58,9 @@ const NOTHING: Compared = { position: 0, stepCount: 0, root: undefined };
 
 /** Returns the root of each step's cluster, and the rows by which each cluster got its steps, in order. */
 function clustersIn(log: readonly DecidedRow[]) {
-  const rootOf = new Map<number, number>();
-  const heldBy = new Map<number, DecidedRow[]>();
-  for (const row of log) {
-    if (row.kind !== "start" && row.kind !== "join") continue;
-    rootOf.set(row.node, row.root);
-    const held = heldBy.get(row.root);
-    if (held === undefined) heldBy.set(row.root, [row]);
-    else held.push(row);
-  }
-  return { rootOf, heldBy };
+  const entered = log.filter(({ kind }) => kind === "start" || kind === "join");
+  return {
+    rootOf: new Map(entered.map(({ node, root }) => [node, root])),
+    heldBy: groupedBy(entered, ({ root }) => root),
+  };
 }

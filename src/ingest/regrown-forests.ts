@@ -1,4 +1,5 @@
 import { DamageError } from "../core/damage.ts";
+import { groupedBy } from "../core/groups.ts";
 import type { SessionSettings } from "../core/options.ts";
 import type { DecidedRow } from "../forest/forest.ts";
 import type { Embedder } from "../models/embedder.ts";
@@ -124,13 +125,7 @@ export class RegrownForests {
   #stepsOf(rows: readonly Omit<FollowedRow, "sessionId">[]): Map<number, StagedMessage[]> {
     // A step that a fork shares enters in both logs.
     const nodes = [...new Set(rows.filter(({ kind }) => kind !== "settle").map(({ node }) => node))];
-    const steps = new Map<number, StagedMessage[]>();
-    for (const message of this.#repositories.reembedding.ofSteps(this.#target, nodes)) {
-      const step = steps.get(message.stepId);
-      if (step === undefined) steps.set(message.stepId, [message]);
-      else step.push(message);
-    }
-    return steps;
+    return groupedBy(this.#repositories.reembedding.ofSteps(this.#target, nodes), ({ stepId }) => stepId);
   }
 
   /** Changes if the log was rewritten, or if another generation came into use. */

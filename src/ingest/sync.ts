@@ -1,3 +1,5 @@
+import { addTo } from "../core/groups.ts";
+
 /** A message of the host's array or of the session, as `sync` compares them. */
 export interface SyncKey {
   externalId: string | undefined;
@@ -75,9 +77,7 @@ class KnownMessages {
     this.#keys = keys;
     keys.forEach(({ externalId, digest }, index) => {
       if (externalId !== undefined) this.#ofId.set(externalId, index);
-      const indexes = this.#ofContent.get(digest);
-      if (indexes === undefined) this.#ofContent.set(digest, [index]);
-      else indexes.push(index);
+      addTo(this.#ofContent, digest, index);
     });
   }
 
