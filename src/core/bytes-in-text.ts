@@ -7,10 +7,7 @@ const URL_START = /data:([\w.+-]{1,60}\/[\w.+-]{1,60})(?:;[\w=.-]{1,60}){0,4};ba
 
 const URL_START_CHARS_MAX = 400;
 
-/**
- * Replaces base64, alone or in a `data:` URL, by the type and size of its bytes: `[image/png, 12,345 bytes]`. A run counts
- * as bytes if it is long and begins with a mix of upper-case letters, lower-case letters and digits.
- */
+/** Replaces base64, alone or in a `data:` URL, by its type and size, as `[image/png, 12,345 bytes]`: long runs that begin as a mix of cases and digits. */
 export function withoutBytes(text: string): string {
   if (!hasLongRun(text)) return text;
   const pieces: string[] = [];

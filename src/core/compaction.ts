@@ -1,9 +1,6 @@
 import type { JsonValue } from "./json.ts";
 
-/**
- * After an agent compacted its context, it went on with a summary. Every importer notes this in the metadata of the summary, in each
- * of its messages.
- */
+/** Every importer notes this in the metadata of each message of the summary with which an agent went on after compacting its context. */
 export interface CompactionNote {
   isCompactSummary: true;
   /** The id, in the transcript, of the first message that the agent kept beside the summary. Without it, the agent kept none. */

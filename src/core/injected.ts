@@ -9,11 +9,7 @@ const OWN_COMMAND =
   /(?:^|[;&|(\n])[ \t]*(?:npx\s+(?:-\S+\s+)*)?coppice\s+(?:recall|expand|show|resume|recap|file|fix|how|friction|lost|subjects?|sessions|forest|export)\b/;
 const COMMAND_ARGUMENTS = ["command", "cmd", "script"];
 
-/**
- * Returns true for a part that nobody said: a part that its sender marked as `injected`, or a call of Coppice itself. The message
- * keeps such a part word for word, but the message's `text` leaves it out. So it never appears in search, titles, clusters,
- * summaries, digests or stories.
- */
+/** True for a part that nobody said: one marked as `injected`, or a call of Coppice. The message keeps it; all that is derived from its `text` does not. */
 export function isInjected(part: Part): boolean {
   return part.injected === true || (part.type === "tool_call" && isOwnCall(part.name, part.args));
 }

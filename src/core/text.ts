@@ -19,10 +19,9 @@ const URL_CHARS_MAX = 200;
 const GRAPHEME_CHARS_MAX = 64;
 
 /**
- * Returns the text of a message, which is embedded, searched and summarized. It contains the texts; the
- * names of calls and the strings in their arguments; the head, the tail and the error lines of results; and the names, types and
- * sizes of files. Base64 is replaced by its type and size. Reasoning and injected parts are left out. The text has at most 8,000
- * graphemes, is well-formed, and contains no NUL.
+ * Returns the text of a message, which is embedded, searched and summarized: its texts; names of calls and strings in their arguments; the
+ * head, tail and error lines of results; names, types and sizes of files and of base64. Reasoning and injected parts are left out. It has
+ * at most 8,000 graphemes, is well-formed, and contains no NUL.
  */
 export function textOf(parts: readonly Part[]): string {
   const pieces: string[] = [];

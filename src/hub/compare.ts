@@ -17,10 +17,7 @@ export interface CommonPlace {
   isForgotten(message: HubMessage): boolean;
 }
 
-/**
- * Compares a session with its path on the hub. If messages were forgotten here, the hub's are passed over that the store has had, or
- * that are the forgotten ones.
- */
+/** Compares a session with its path on the hub. Messages of the hub that were forgotten here, or that the store has had, are passed over. */
 export function commonPlace(
   repositories: Repositories,
   sessionId: string,

@@ -5,10 +5,10 @@ import { hubNameOf, hubNotesOf, storeIdOf } from "../store/index.ts";
 import { HubConnection } from "./connection.ts";
 import { type EverywhereHit, type EverywhereOptions, searchEverywhere } from "./everywhere.ts";
 import { becomeOwn, isOfAll, Link } from "./link.ts";
-import { type PulledSession, Puller, type PullOptions } from "./pull.ts";
+import { type PulledSession, type PullOptions, pull } from "./pull.ts";
 import { type PushedSession, Pusher } from "./push.ts";
 import { enterHub, sessionsToPush } from "./remote.ts";
-import { Syncer, type SyncProgress, type SyncReport } from "./sync.ts";
+import { type SyncProgress, type SyncReport, sync } from "./sync.ts";
 
 export interface PushProgress {
   sessionId: string;
@@ -251,14 +251,14 @@ class OpenedHub implements Hub {
   }
 
   async pull(store: Store, sessionId: string, options: PullOptions = {}): Promise<PulledSession> {
-    return new Puller(await this.#enter(store, "pull", options.signal, options.take)).pull(sessionId, options);
+    return pull(await this.#enter(store, "pull", options.signal, options.take), sessionId, options);
   }
 
   async sync(
     store: Store,
     { signal, onProgress }: { signal?: AbortSignal; onProgress?: (progress: SyncProgress) => void } = {},
   ): Promise<SyncReport> {
-    return new Syncer(await this.#enter(store, "sync", signal, false)).sync(onProgress);
+    return sync(await this.#enter(store, "sync", signal, false), onProgress);
   }
 
   /** Makes what a store notes be about this hub. @throws {StoreError} `STORE_READONLY`. */

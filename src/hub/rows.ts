@@ -28,11 +28,7 @@ export const HEAD_DIGEST = "left(encode(sha256(head), 'hex'), 32)";
 export const SESSION_COLUMNS = `session_no AS "sessionNo", origin, session_id AS name, holder, began_by AS "beganBy", project, ${HEAD_DIGEST} AS head, length,
   message_count AS "messageCount", last_at_ms AS "lastAtMs", pushed_by AS "pushedBy"`;
 
-/**
- * Yields the events of a session's log from a place on, as many as a push has sent at once. `length` counts all until then.
- *
- * @param until  How many events the session's row says that it has.
- */
+/** Yields the events of a session's log from a place to its end, as many as a push has sent at once. `length` counts all until then. */
 export async function* logFrom(
   link: Link,
   { sessionNo, length: until }: Pick<SessionRow, "sessionNo" | "length">,

@@ -27,10 +27,7 @@ export interface Place {
   entryId: number;
 }
 
-/**
- * Returns the place up to which the hub has a session; undefined if what it has is no longer the beginning of the path, because the
- * session went back.
- */
+/** Returns the place up to which the hub has a session; undefined if what it has is no longer the beginning of the path. */
 export function placeSent(repositories: Repositories, sessionId: string): Place | undefined {
   const { database, messages } = repositories;
   return database.read(() => {

@@ -12,10 +12,7 @@ interface Compared {
   root: number | undefined;
 }
 
-/**
- * Finds the summaries that need not be paid for again, because a cluster of the new forest held exactly the steps that they
- * cover at some log position. A match never changes, so it is remembered.
- */
+/** Finds the summaries that stay, because a cluster of the new forest once held exactly their steps. Such a match never changes. */
 export class CarriedSummaries {
   readonly #repositories: Repositories;
   /** Keyed by summary. */

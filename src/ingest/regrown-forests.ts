@@ -15,10 +15,8 @@ const PAGE_ROWS = 100;
 export type Followed = "more" | "current" | "unstaged" | "stale";
 
 /**
- * The forests of all sessions, grown again in memory from staged vectors while the forests in use still grow.
- *
- * Steps enter in the order of the log in use. So the new log is what the store would have if it had always used the new
- * embedder. But the newest settings apply to all steps, and forgotten messages are left out.
+ * The forests of all sessions, grown again in memory from staged vectors while the forests in use still grow. Steps enter in the
+ * order of the log in use, as if the store had always used the new embedder, but with the newest settings for all.
  */
 export class RegrownForests {
   readonly #repositories: Repositories;

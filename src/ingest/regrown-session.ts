@@ -22,10 +22,7 @@ interface DraftCluster {
   label: string | undefined;
 }
 
-/**
- * The forest of one session, grown again with other vectors. `StepPlacer` places the steps in their old order. When all
- * old clusters settled because the session was over, all new clusters settle, too.
- */
+/** The forest of one session, grown again with other vectors. */
 export class RegrownSession {
   /** A row that cannot be applied fails an assertion. */
   readonly forest = new Forest();
@@ -44,10 +41,7 @@ export class RegrownSession {
     this.#growth = new GrowingForest(dimension);
   }
 
-  /**
-   * Places a step that was in the cluster `rootBefore` of the old forest. `messages` have their new vectors. `position`
-   * is the newest position of the new log. @returns the newest position afterwards.
-   */
+  /** Places a step that was in the cluster `rootBefore` of the old forest, after a position of the new log. @returns the next position. */
   enter(
     rootBefore: number,
     messages: readonly GraduatingMessage[],
@@ -84,9 +78,8 @@ export class RegrownSession {
   }
 
   /**
-   * Follows the settling of a cluster of the old forest. If its last step did not fill it and it was the last open one, the session was
-   * over, and all clusters settle. Otherwise the new forest decides itself. @returns the newest position of the new
-   * log.
+   * Follows the settling of a cluster of the old forest. If its last step did not fill it and it was the last open one, the session
+   * was over, and all clusters settle. Otherwise the new forest decides itself.
    */
   settle(rootBefore: number, position: number, options: PlacementOptions): number {
     const cluster = this.#openBefore.get(rootBefore);

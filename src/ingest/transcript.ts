@@ -8,13 +8,9 @@ export interface FollowOptions extends Omit<UndoOptions, "terms"> {
 }
 
 /**
- * Moves a session to a point in its transcript: supersedes the messages after the point, and restores superseded messages before
- * it. Call it inside a transaction.
- *
- * Only messages of the transcript make the session go back. What the user of the store has superseded stays superseded. `undo`
- * cannot take this back, nor any earlier rewind that began after the point.
- *
- * @returns false if the session was already at the point. @throws {StoreError} `EMBEDDER_MISMATCH`.
+ * Moves a session to a point in its transcript: supersedes the messages after it, and restores superseded ones before it. Only messages
+ * of the transcript make the session go back. What the user of the store has superseded stays so. `undo` takes back neither this nor an
+ * earlier rewind that began after the point. @returns false if it was there. @throws {StoreError} `EMBEDDER_MISMATCH`.
  */
 export function followTranscript(
   repositories: Repositories,
@@ -60,10 +56,7 @@ export function followTranscript(
   });
 }
 
-/**
- * Returns true if a branch has results of a call that the session got later. They cannot come back: a step is named after its
- * first message, which is its oldest.
- */
+/** True if a branch has results of a call that the session got later. They cannot come back: a step is named after its oldest message. */
 function answersNewerCall(
   repositories: Repositories,
   sessionId: string,
@@ -84,10 +77,7 @@ interface EarlierBranch {
   newestId: string;
 }
 
-/**
- * Returns the seq of the session's newest message that is before a point (-1 if there is none), and the branches between that
- * message and the point, oldest first.
- */
+/** Returns the seq of the session's newest message before a point, or -1, and the branches between the two, oldest first. */
 function lastBefore(
   { sessions, messages }: Repositories,
   sessionId: string,

@@ -26,10 +26,8 @@ export interface Undone {
 }
 
 /**
- * Takes the last rewind back. What was appended since becomes a branch, and the superseded messages come back with their ids. They
- * enter the forest as if they were appended now, which takes about half the time of appending them. Their summaries come back, too.
- *
- * @throws {StoreError} `SESSION_NOT_FOUND`, `EMBEDDER_MISMATCH`.
+ * Takes the last rewind back. What was appended since becomes a branch, and the superseded messages come back with their ids and their
+ * summaries, in about half the time of appending them. @throws {StoreError} `SESSION_NOT_FOUND`, `EMBEDDER_MISMATCH`.
  */
 export function undo(repositories: Repositories, sessionId: string, { embedder, clock, terms }: UndoOptions): Undone {
   const { sessions } = repositories;
@@ -43,12 +41,7 @@ export function undo(repositories: Repositories, sessionId: string, { embedder, 
   });
 }
 
-/**
- * Puts the messages of a branch back to the end of their session, which must be where the branch begins. The messages enter the
- * forest as if they were appended now. Call it inside a transaction.
- *
- * @returns how many they are. @throws {StoreError} `EMBEDDER_MISMATCH`.
- */
+/** Puts the messages of a branch back to the end of their session, where it began, as if appended now. @throws {StoreError} `EMBEDDER_MISMATCH`. */
 export function bringBack(
   repositories: Repositories,
   session: SessionWrites,
