@@ -1,4 +1,4 @@
-import { assert } from "../core/assert.ts";
+import { assert } from "../core/damage.ts";
 import { addInto, dot, normalize } from "../vector/vector.ts";
 
 /** A cluster joins a subject only if their mean cosine is at least this. Vectors are taken relative to the center. */

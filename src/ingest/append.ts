@@ -1,9 +1,8 @@
 import type { Clock } from "../core/clock.ts";
 import { StoreError } from "../core/errors.ts";
-import { isInjected } from "../core/injected.ts";
 import type { Message } from "../core/message.ts";
 import { originKeys } from "../core/remembered.ts";
-import { textOf } from "../core/text.ts";
+import { isInjected, textOf } from "../core/text.ts";
 import {
   advanceOpenStep,
   changeSession,

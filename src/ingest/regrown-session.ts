@@ -1,4 +1,4 @@
-import { assert } from "../core/assert.ts";
+import { assert } from "../core/damage.ts";
 import { titledEnds } from "../core/ends.ts";
 import { isFull, type OpenCluster } from "../forest/cluster.ts";
 import { type DecidedRow, Forest } from "../forest/forest.ts";

@@ -64,7 +64,6 @@ export interface ForgetTerms extends DeriveOptions {
 
 /**
  * Forgets sessions, or messages of them, in one transaction. A dry run undoes all that it wrote, so its counts are exact.
- *
  * @throws {StoreError} `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`, `SESSION_SHARED`, `STORE_CORRUPT`. Then nothing is forgotten.
  */
 export function forget(repositories: Repositories, targets: readonly ForgetTarget[], terms: ForgetTerms): Forgotten {
@@ -326,10 +325,7 @@ export function restoreForgotten(
   });
 }
 
-/**
- * Takes clusters out of their subjects if they change. If one lost its first step, the log of subjects gets its new root, so that old
- * handles stay valid. @param log  The rows of the clusters that change. @param remaining  The session's log after that.
- */
+/** Takes clusters that change out of their subjects. If one lost its first step, the log gets its new root, so that old handles stay valid. */
 function leaveSubjects(
   repositories: Repositories,
   session: Pick<SessionRow, "project">,
@@ -392,10 +388,8 @@ function setErasing({ database, settings }: Repositories, due: Erasing, next: Er
 }
 
 /**
- * Removes the bytes of deleted messages: merges the full-text index, rewrites the file without free space, and empties
- * the write-ahead log. It needs free disk space of the size of the file. SQLite's `secure_delete` would be faster and not enough:
- * where SQLite has divided pages, it leaves copies of rows.
- *
+ * Removes the bytes of deleted messages: merges the full-text index, rewrites the file without free space, and empties the write-ahead
+ * log. SQLite's `secure_delete` would be faster and not enough: where SQLite has divided pages, it leaves copies of rows.
  * @param isIndexGone  False if a file beside the store still holds clusters of them.
  * @returns false if it does, another process reads or writes, or the disk is full. Then it stays due.
  */

@@ -11,11 +11,8 @@ export interface ForkTerms {
 }
 
 /**
- * Begins a session that shares the messages of another up to one of them, and its forest as it was then. Nothing is copied: a fork has
- * a row for each session that it shares. `DESIGN.md` says what is read until its own frontier moves.
- *
- * @throws {StoreError} `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`; `OPTION_INVALID` for an id that is taken, and for a message that a
- *   fork cannot begin after.
+ * Begins a session that shares the messages of another up to one of them, and its forest as it was then: see `DESIGN.md`.
+ * @throws {StoreError} `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`; `OPTION_INVALID` for a taken id, or a message that no fork can follow.
  */
 export function fork(
   repositories: Repositories,

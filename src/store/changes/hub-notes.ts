@@ -153,8 +153,8 @@ export function noteOnHub(
 }
 
 /**
- * Makes the notes be about a hub, in the caller's transaction. The numbers of another hub are put aside until it is the hub again. Copies
- * from there are kept, and made again if this hub has their sessions. @returns false if they are about this hub already.
+ * Makes the notes be about a hub, in the caller's transaction, and puts those about another aside. Copies from there stay, and are made
+ * again if this hub has their sessions. @returns false if the notes are about this hub already.
  */
 export function noteHub(
   repositories: Pick<Repositories, "database" | "settings" | "sessions" | "tombstones">,

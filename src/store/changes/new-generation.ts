@@ -1,4 +1,4 @@
-import { assert } from "../../core/assert.ts";
+import { assert } from "../../core/damage.ts";
 import { PLACEMENT_VERSION } from "../../forest/placement.ts";
 import type { Target } from "../derived/reembedding.ts";
 import type { UnionRow } from "../derived/unions.ts";
@@ -82,9 +82,7 @@ export function moveVectors({ database, reembedding }: Repositories): number {
 }
 
 /**
- * Replaces the generation in use. The new vectors stay staged until `moveVectors`. Upkeep assigns the new clusters to subjects. Contexts
- * show those summaries of the old generation that were carried over.
- *
+ * Replaces the generation in use. The new vectors stay staged until `moveVectors`, and upkeep assigns the new clusters to subjects.
  * @param plan  Called inside the transaction. Returns a forest of all that is stored; undefined if it is out of date: then nothing is written.
  */
 export function switchGeneration(

@@ -25,11 +25,7 @@ interface Chosen {
   isWhole: boolean;
 }
 
-/**
- * Finds forks, copies and subagents of some targets, and those of these. It reads the digests of the whole store.
- *
- * @returns also everything to forget, targets included, in an order in which nothing is forgotten before what shares it.
- */
+/** Finds forks, copies and subagents of targets, and those of these, by the digests of the whole store. `all`: in the order to forget them. */
 export function relatedTo(
   repositories: Repositories,
   targets: readonly ForgetTarget[],

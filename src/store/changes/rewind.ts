@@ -43,8 +43,7 @@ export function rewind(repositories: Repositories, sessionId: string, to: Rewind
 }
 
 /**
- * Empties a branch into the end of its session, and deletes it. Call it inside a transaction. @returns the ids of the messages.
- *
+ * Empties a branch into the end of its session, and deletes it, in the caller's transaction. @returns the ids of the messages.
  * @param place  Called for each message with the calls that it answers. It must move the message to the session.
  */
 export function takeBack(
@@ -75,8 +74,8 @@ export function takeBack(
 }
 
 /**
- * Makes the messages after `seqLast` a branch, and puts the forest and the frontier back to where they were when that message was
- * the newest. Call it inside a transaction. It costs what has changed since, and the size of the clusters that steps entered since.
+ * Makes the messages after `seqLast` a branch, and puts forest and frontier back to where they were at that message, in the caller's
+ * transaction. It costs what has changed since, and the size of the clusters that steps entered since.
  */
 export function rewindSession(
   repositories: Repositories,

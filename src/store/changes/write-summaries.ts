@@ -73,11 +73,9 @@ export function releaseLeftoverClaims(repositories: Repositories, sessionId: str
 }
 
 /**
- * Records the summaries of one call, or its failure, and ends its claim. Rows without a claim are stand-ins and what `compact`
- * asks for. A row is not written if its messages have changed, if another summary covers at least as much, or if it is a failure
- * after the claim was lost. Finished rows of one call are written together or not at all, because each may tell of messages of the others.
- *
- * @returns for each row, true if it was written.
+ * Records the summaries of one call, or its failure, and ends its claim. Rows without a claim are stand-ins and what `compact` asks for.
+ * A row is not written if its messages have changed, if another summary covers as much, or if it is a failure after the claim was lost.
+ * Finished rows of a call are written together or not at all, because each may tell of messages of the others.
  */
 export function recordSummaries(
   repositories: Repositories,

@@ -84,10 +84,7 @@ export function completeSession(
   });
 }
 
-/**
- * Pins the step of a message, or unpins it. A step of the forest stays as it is, because the log says when it entered.
- * @throws {StoreError} `MESSAGE_NOT_FOUND`; `SESSION_SHARED`; `OPTION_INVALID` for a graduated step, and to unpin a system message.
- */
+/** @throws {StoreError} `MESSAGE_NOT_FOUND`; `SESSION_SHARED`; `OPTION_INVALID` for a step of the forest, and to unpin a system message. */
 export function pinStep(repositories: Repositories, sessionId: string, messageId: number, pinned: boolean): void {
   const { database, sessions, messages, paths } = repositories;
   database.write("pin", () => {

@@ -24,11 +24,8 @@ const TABLE_NAMES = SEALED.map((table) => table.name);
 const START: Cursor = { table: TABLE_NAMES[0]!, after: -1 };
 
 /**
- * Does a slice of the scrub, which takes a few milliseconds: compares rows with their checksums, and looks each up in the indexes of its
- * table. If the store may be damaged, does all of it. If this process has changed nothing since the last slice, does nothing, so that an
- * import of what is known leaves the file as it is.
- *
- * @throws {StoreError} `STORE_CORRUPT` with what it finds.
+ * Compares some rows with their checksums and indexes, for a few milliseconds; all of them if the store may be damaged; none if this
+ * process has changed nothing since, so that an import of what is known leaves the file as it is. @throws {StoreError} `STORE_CORRUPT`.
  */
 export async function scrub({ database, settings }: Repositories, signal: AbortSignal): Promise<void> {
   if (!database.isSuspect && database.changeCount() === database.changesAtScrub) return;

@@ -23,8 +23,8 @@ export function partialIndexProblems(client: Client): string[] {
 }
 
 /**
- * Returns the indexes that differ from their tables and can be made again. If a page is broken, there are none: emptying an index frees
- * its pages, which could be those of a table. Indexes stay that show what a table has lost, or that an entry has moved.
+ * Returns the indexes that differ from their tables and can be made again: none if a page is broken, because emptying an index frees its
+ * pages, which could be a table's, and none that show what a table has lost, or that an entry has moved.
  */
 export function rebuildableIndexes(client: Client, problems: readonly string[]): string[] {
   if (problems.some(isOfPages)) return [];

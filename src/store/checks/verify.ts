@@ -280,10 +280,7 @@ function fileProblems(repositories: Repositories): FileProblems {
   return { problems, indexes: rebuildableIndexes(client, problems) };
 }
 
-/**
- * Makes indexes again that differ from their tables. A broken page may be one of the full-text index, which is then replaced first: SQLite
- * cannot even check a file in which it cannot read that index. @returns what is left.
- */
+/** Makes wrong indexes again, and first the full-text index if a page is broken: SQLite cannot check a file whose index it cannot read. */
 function repairFile(repositories: Repositories, replaceFullText: () => void): FileProblems {
   const { database } = repositories;
   const done = new Set<string>();

@@ -23,9 +23,8 @@ export function newClaimant(): string {
 }
 
 /**
- * Returns when to look at another store's claim again; undefined if it no longer holds. That of a dead process does not hold, and an
- * expired one of a living process holds for `SLOW_MS_MAX`. If nothing tells whether the process lives, it holds until it expires. One that
- * ends much later than `lease` was made before the clock was set back, and does not hold.
+ * Returns when to look at another store's claim again; undefined if it no longer holds: its process is dead, or the clock was set back, so
+ * that it ends much later than `lease`. That of a living process holds for `SLOW_MS_MAX` after it expires; if nothing tells, until then.
  */
 export function heldUntilMs(
   claim: { claimant: string; claimedUntilMs: number },

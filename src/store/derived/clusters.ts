@@ -21,10 +21,7 @@ export type DatedCluster = ClusterRow & { firstAtMs: number };
 /** A session, and the one whose rows hold its open clusters: see `PathRepository.grower`. */
 type Grown = { sessionId: string; growerId: string; position: number };
 
-/**
- * SQL for `own`: the rows of a session's clusters, with those that had settled when it forked, and for `up`: each of them with every
- * root on the way to its theme's root.
- */
+/** SQL for `own`: a session's clusters, with those that had settled when it forked; `up`: each with every root on the way to its theme's. */
 const OWN = `own(root_id, session_id) AS (
       SELECT root_id, session_id FROM clusters WHERE session_id = @growerId AND log_position <= @position
       UNION ALL

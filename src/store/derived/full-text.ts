@@ -62,10 +62,7 @@ const IS_ON_PATH = `m.session_id NOT IN ${BRANCHES}`;
 const TAIL = `FROM messages m WHERE m.id > (${NEWEST_ID}) AND ${IS_ON_PATH} ORDER BY m.id`;
 const GIVEN = "FROM json_each(?) given CROSS JOIN messages m ON m.id = given.value";
 
-/**
- * Rows of `messages_fts` and its shadow tables. The index has all messages up to its newest one; later ones are the tail. Nothing is read
- * before it is needed, because a damaged index must not prevent opening a store.
- */
+/** Rows of `messages_fts` and its shadow tables. Messages after the newest are the tail. A damaged index must not prevent opening a store. */
 export class FullTextRepository extends Repository {
   // Lists are passed as JSON, which is the fastest way to pass many values.
   /** The id of the newest message in the index; 0 if there is none. */
@@ -155,8 +152,8 @@ export class FullTextRepository extends Repository {
   }
 
   /**
-   * Makes the index empty, even if it is damaged. The next VACUUM frees its pages: a damaged one may name pages of other tables. Earlier
-   * changes of the index in the same transaction must have been made with `tried`.
+   * Makes the index empty. Only the next VACUUM frees its pages, because a damaged one may name those of other tables. Earlier changes of
+   * the index in the same transaction must have been made with `tried`.
    */
   clear(): void {
     const { client } = this.#database;
@@ -179,7 +176,6 @@ export class FullTextRepository extends Repository {
 
   /**
    * Merges parts of the index, which removes the words of deleted messages. @returns false if there was nothing to merge.
-   *
    * @param pages  About how many pages of 4 KB are written. A negative number begins to merge all parts into one; a positive one continues.
    */
   merge(pages: number): boolean {
@@ -213,8 +209,8 @@ export class FullTextRepository extends Repository {
   }
 
   /**
-   * Returns what is wrong with the number of messages that the index claims to hold; undefined if nothing is. It may claim more than there
-   * are, because SQLite before 3.54 does not subtract deleted ones. If it claims fewer, SQLite may refuse to delete a message.
+   * Returns what is wrong with the number of messages that the index claims to hold. It may be too high, because SQLite before 3.54 does
+   * not subtract deleted ones. If it is too low, SQLite may refuse to delete a message.
    */
   wrongClaim(): string | undefined {
     // "The averages record" of fts5_index.c: the number of rows, then for each column its number of words.

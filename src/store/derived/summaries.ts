@@ -58,10 +58,7 @@ const TRY = columns(
 const CLAIM = columns(TABLES.summaries, "id", "claimant", "claimedUntilMs");
 type Claim = { id: number; claimant: string; claimedUntilMs: number };
 
-/**
- * SQL: the row is of the root, or of the span, that the parameters name. Roots of spans are not compared, because these messages may be
- * forgotten. The plus makes SQLite use the index of roots.
- */
+/** SQL: the row is of the root or span of the parameters. Roots of spans may be forgotten messages. The plus makes SQLite use the index of roots. */
 const IS_OF_SAME = `id IN (
   SELECT id FROM summaries WHERE root_id = @rootId AND +session_id = @sessionId AND level = @level
   UNION ALL SELECT id FROM summaries

@@ -328,10 +328,7 @@ export class MessageRepository extends PathReader {
   readonly #openingsOf = this.statement<[charsMax: number, stepIds: string], TitledMessage>`
     SELECT ${tellerOf("m")} AS role, ${toldOf("m", "?")} AS text
     ${STEPS} ORDER BY step.key, m.seq`;
-  /**
-   * The beginning of the user's message that began the turn of a message. A summary is none, nor `yes`, nor `[Request interrupted by user]`:
-   * what they are about was asked before, if it was not long ago.
-   */
+  /** The beginning of the user's message that began a turn, before summaries, `yes` and `[Request interrupted by user]`, if not long ago. */
   readonly askedBefore = this.statement<[charsMax: number, id: number], TitledMessage>`
     SELECT asked.role, substr(asked.text, 1, ?) AS text FROM messages m
     JOIN messages asked ON asked.role = 'user' AND NOT ${isSummary("asked")}

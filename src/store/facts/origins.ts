@@ -27,10 +27,7 @@ const PARENT = columns(TABLES.sessions, "parentSessionId");
 /** More generations of subagents or forks than anybody has. Damaged rows may be in a circle. */
 const ANCESTORS_MAX = 100;
 
-/**
- * Finds copies of messages: an agent that resumes or forks a session may write its messages again under another session id. They are
- * recognized when they are asked for, from columns that every row has, so there is nothing to keep up to date or to repair.
- */
+/** Finds copies of messages when asked, from columns that every row has: an agent may write them again when it resumes or forks a session. */
 export class OriginRepository extends Repository {
   // Lists as JSON, bytes as hex, and lookups for each row. Damaged rows must not prevent forgetting.
   /** Messages that were imported without a time often have the time of their neighbors: that of the import. */
@@ -140,8 +137,8 @@ export class OriginRepository extends Repository {
   }
 
   /**
-   * Names the conversations that a session is a copy of: the ancestor that begins with the same message, and all that begin with the same
-   * texts. Messages of these with the same seq and digest are copies, even with new times.
+   * The conversations that a session is a copy of: the ancestor with the same first message, and all with the same first texts. Messages
+   * of these with the same seq and digest are copies, even with new times.
    */
   #linesOf(sessionId: string): string[] {
     let top = sessionId;

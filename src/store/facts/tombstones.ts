@@ -29,9 +29,8 @@ export interface SaidAt {
 }
 
 /**
- * The digests by which imports and `sync` recognize what was forgotten. Each store has a random key, so that no table of known digests
- * tells what a short text was. The key is in the store, so whoever has the file can test a guess of a message, but must also know or guess
- * what its session began with.
+ * The digests by which imports and `sync` recognize what was forgotten. A random key in each store makes tables of known digests useless.
+ * Whoever has the file can test a guess of a message, but must also know or guess what its session began with.
  */
 export class TombstoneDigests {
   readonly #key: Buffer;
@@ -229,8 +228,8 @@ export class TombstoneRepository extends Repository {
   }
 
   /**
-   * Returns a function that tells which messages of a session were forgotten: there by their names, anywhere by content and origin, and in
-   * a session that began alike by content. @param opening  The digests of the first messages in the file: see `OPENING_MESSAGES`.
+   * Tells which messages of a session were forgotten: there by their names, anywhere by content and origin, and in a session that began
+   * alike by content. @param opening  The digests of the first messages in the file: see `OPENING_MESSAGES`.
    */
   recognizer(sessionId: string, opening: readonly Buffer[]): (message: RememberedMessage) => boolean {
     const digests = this.digests();

@@ -1,6 +1,6 @@
 import Database from "better-sqlite3";
 import type { MigrationMeta } from "drizzle-orm/migrator";
-import { assert } from "../../core/assert.ts";
+import { assert } from "../../core/damage.ts";
 import { StoreError } from "../../core/errors.ts";
 import { once } from "../../core/once.ts";
 import { MIGRATIONS } from "./migrations.ts";
@@ -13,7 +13,6 @@ const CREATE_APPLIED = `CREATE TABLE IF NOT EXISTS __drizzle_migrations (id INTE
  * Brings a file to this version's format, or refuses it and leaves it unchanged. drizzle's own migrator does not notice an edited
  * migration or a newer file, and deletes every child row of a table that it rebuilds. Here, foreign keys are checked at the end of the one
  * transaction, views and triggers are created again, and each table keeps its last id, so that ids of forgotten rows are not given again.
- *
  * @throws {StoreError} `FORMAT_UNSUPPORTED`, `STORE_CORRUPT`.
  */
 export function migrate(

@@ -370,9 +370,7 @@ function ownErrorOf(error: unknown, path: string): unknown {
 
 /**
  * Opens or creates a store file. Only its owner may read and write a new one. A file that is not a store is not changed.
- *
- * @throws {StoreError} `FILE_NOT_FOUND`, `FILE_NOT_USABLE`, `NOT_A_STORE`, `FORMAT_UNSUPPORTED`, `STORE_BUSY`,
- * `STORE_CORRUPT`, `PACKAGE_MISSING`.
+ * @throws {StoreError} those of `openToRead`, `STORE_CORRUPT`, `PACKAGE_MISSING`.
  */
 export function openDatabase(path: string, options: OpenDatabaseOptions): StoreDatabase {
   const file = path === ":memory:" ? path : resolve(path);

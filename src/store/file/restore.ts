@@ -16,9 +16,8 @@ export interface RestoreReport extends BackupReport {
  * Puts a checked copy of a backup in the place of a store, which is kept under another name. Whenever the process is killed, either store
  * is in place: the former files get second names (`nameFault` allows them); the copy takes the place of the file; the log loses its first
  * name. Whoever opens the store removes a log that is left between the last two steps (`refuseForeignLog`).
- *
- * @throws {StoreError} `FILE_NOT_USABLE` if the backup is the store itself, or if another process has the store open. Only Linux says
- * that; elsewhere such a process fails with `STORE_CLOSED` when it writes next.
+ * @throws {StoreError} `FILE_NOT_USABLE` if the backup is the store, or if another process has it open. Only Linux says that; elsewhere
+ * that process fails with `STORE_CLOSED` when it writes next.
  */
 export async function restoreStore(
   backup: StoreDatabase,

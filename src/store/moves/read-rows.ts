@@ -102,9 +102,7 @@ export function movable({ sessions, paths }: Repositories, sessionId: string): S
 /**
  * Yields the facts of a session and of its branches, in the generation in use, for `writeSession` of another store. Use it up inside one
  * `database.read`, so that all rows are of one snapshot. Subjects stay, which belong to a store, and claims, which belong to a process.
- *
- * @param from  Leaves out earlier messages of the path, and earlier rows of the log. Everything else is whole.
- * @throws {StoreError} those of `movable`; `STORE_CORRUPT`.
+ * @param from  Leaves out earlier messages of the path, and earlier rows of the log. @throws {StoreError} those of `movable`; `STORE_CORRUPT`.
  */
 export function* sessionRows(
   repositories: Repositories,

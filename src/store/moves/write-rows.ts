@@ -52,13 +52,9 @@ export interface WrittenSession {
 }
 
 /**
- * Writes the facts of a session that came from another store, with their ids. Everything else is derived from them.
- *
- * If the store has the session, the rows replace it, as long as they have everything that the store has: each message, entry and
- * branch, and the newest row of the log. Items that only the store has stay. New ids of the store must be the highest in it, because
- * a session's ids rise. So if an id is higher than all of the store's, the store takes a block of ids above it.
- *
- * @param rows  All rows of one session, as `sessionRows` gives them.
+ * Writes the facts of a session from another store, as `sessionRows` gives them, with their ids. All else is derived from them. If the
+ * store has the session, they replace it, if they have each message, entry and branch and the newest row of the log. Items that only the
+ * store has stay. A session's ids rise: if one is higher than all of the store's, the store takes a block of ids above it.
  * @throws {StoreError} `ID_TAKEN`, `SESSION_DIVERGED`, `SESSION_FORGOTTEN`, `SESSION_SUPERSEDED`, `EMBEDDER_MISMATCH`,
  *   `ROWS_INVALID`. Then nothing is written.
  */

@@ -18,10 +18,7 @@ export type SelectedMessage = RowOf<typeof READ> & {
   parsedParts: Part[] | undefined;
 };
 
-/**
- * Everything that a reader is shown. Digests are read in hex, because the driver takes long to make a Buffer, and `text` is made here from
- * `stored_text` and the parsed parts, because SQLite would parse them again.
- */
+/** What a reader is shown. Hex is read faster than a Buffer, and `text` is made here, because SQLite would parse the parts again. */
 class MessageColumns extends Columns<SelectedMessage> {
   constructor(alias = "") {
     super(TABLES.messages, READ.keys, alias);

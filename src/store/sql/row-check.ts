@@ -55,11 +55,8 @@ export class RowCheck {
   }
 
   /**
-   * Looks up each row in the indexes of its table, and each entry in the table. If all are found, both are in order. SQLite's
-   * `integrity_check` of a table does the same, and also reads every long value.
-   *
-   * @param only  The name of the index; by default all of the table.
-   * @throws {DamageError} if an index lacks rows, has others, or has them under other keys.
+   * Looks up each row in the indexes of its table, or `only` one, and each entry in the table. SQLite's `integrity_check` of a table does
+   * the same, and also reads every long value. @throws {DamageError} if an index lacks rows, has others, or has them under other keys.
    */
   assertWhole(table: Table, only?: string): void {
     const tableName = table.name;
