@@ -50,7 +50,6 @@ export function readEnd(path: string, byteCount: number): { bytes: Buffer; from:
   }
 }
 
-/** Returns the text of a small regular file. */
 export function readSmall(path: string, byteCountMax: number): string {
   const { bytes, from } = readEnd(path, byteCountMax);
   if (from > 0) throw new Error(`${path} is longer than ${byteCountMax} bytes.`);

@@ -19,7 +19,6 @@ export function hookLines(storePath: string): string[] {
   return lines.slice(from > 0 ? 1 : 0).filter((line) => line !== "");
 }
 
-/** Replaces the log of the hooks. */
 export function writeHookLines(storePath: string, lines: readonly string[]): void {
   const path = hookFile(storePath, "log.jsonl");
   const written = `${path}.${process.pid}`;

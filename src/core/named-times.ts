@@ -135,12 +135,10 @@ export function rangesIn(text: string, nowMs: number): TimeRange[] {
   return [...relativeTimes(text, nowMs), ...dated];
 }
 
-/** Returns the text without the words for times. */
 export function withoutTimes(text: string): string {
   return PATTERNS.reduce((rest, pattern) => rest.replace(pattern, " "), withoutRelativeTimes(text));
 }
 
-/** Returns the text without the words for times relative to now. */
 export function withoutRelativeTimes(text: string): string {
   return RELATIVE_IN_TEXT.reduce((rest, { pattern }) => rest.replace(pattern, " "), text);
 }

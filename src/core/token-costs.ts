@@ -120,7 +120,6 @@ export function fillCosts(each: (cost: number, first: number, end: number) => vo
   }
 }
 
-/** The cost of a symbol of two surrogates. */
 export function astralCost(high: number): number {
   if (high >= 0xd83c && high <= 0xd83e) return 2 * TOKEN; // emoji
   return high === 0xd835 ? 3 * TOKEN : 4 * TOKEN; // letters of mathematics, or any others

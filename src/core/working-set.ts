@@ -71,7 +71,6 @@ function isFile(path: string): boolean {
   return (base === path ? KNOWN_EXTENSION : EXTENSION).test(base);
 }
 
-/** Returns the name of a file without its folders. */
 export function baseName(path: string): string {
   return path.slice(Math.max(path.lastIndexOf("/"), DRIVE.test(path) ? path.lastIndexOf("\\") : -1) + 1);
 }

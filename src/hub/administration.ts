@@ -8,7 +8,6 @@ import { type Roles, rolesOf, schemaOf, tablesOf } from "./tables.ts";
 /** The key of the lock that lets only one administrator make the tables. It can be any number that others do not use. */
 const LOCK = "SELECT pg_advisory_xact_lock(7263814905)";
 
-/** What `initHub` has made. */
 export interface HubMade {
   tables: boolean;
   words: boolean;

@@ -3,11 +3,10 @@ import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
 import { baseNameOf, isPath } from "../core/project.ts";
 import type { SessionHead } from "../session/moving/copies.ts";
 import { endOf, idHere, noteOnHub, projectOnHub } from "../store/index.ts";
-import { commonPlace } from "./compare.ts";
 import type { Link } from "./link.ts";
 import { headDigestIn, headOf, readable } from "./log.ts";
 import { HEAD_DIGEST, logFrom, pathOnHub, type SessionRow } from "./rows.ts";
-import { headIn, headNote } from "./unsent.ts";
+import { commonPlace, headIn, headNote } from "./unsent.ts";
 
 /** Makes a copy, or brings it up to date. @returns its id; undefined if another process has taken it, or deleted it. */
 export async function bring(

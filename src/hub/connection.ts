@@ -257,7 +257,6 @@ function clientThatKeepsPasswords(Base: typeof Client, hub: string): NonNullable
   };
 }
 
-/** What a team's tables are. */
 export interface HubVersion {
   version: number;
   /** The lowest version of clients that they admit. */

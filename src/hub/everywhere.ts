@@ -98,7 +98,6 @@ export async function fillWords(hub: HubConnection): Promise<void> {
   }
 }
 
-/** Searches all sessions of the team. */
 export async function searchEverywhere(
   hub: HubConnection,
   query: string,
@@ -136,7 +135,6 @@ interface CountedWord {
   isRare: boolean;
 }
 
-/** Returns the words that messages have, the rarest first. */
 async function rarestFirst(client: PoolClient, schema: string, words: readonly string[]): Promise<CountedWord[]> {
   await client.query(COUNTING);
   const counts = words.map(

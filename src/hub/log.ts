@@ -15,7 +15,6 @@ import type { SessionEvent, SessionHead } from "../session/moving/copies.ts";
 
 // What the bytes on a hub mean. The first byte of a body says its form.
 
-/** Deflated JSON. */
 const DEFLATED_JSON = 1;
 
 export function encodeBody(value: SessionHead | readonly SessionEvent[]): Buffer {

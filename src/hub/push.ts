@@ -12,12 +12,11 @@ import {
   type Repositories,
   unlessDamagedIn,
 } from "../store/index.ts";
-import { commonPlace } from "./compare.ts";
 import { indexWords } from "./everywhere.ts";
 import type { Link } from "./link.ts";
 import { encodeBody } from "./log.ts";
 import { goneBack, lengthsThere, pathOnHub, rowOf } from "./rows.ts";
-import { bodyOfHead, headIn, headNote, type Place, placeSent, type Unsent, unsentFrom } from "./unsent.ts";
+import { bodyOfHead, commonPlace, headIn, headNote, type Place, placeSent, type Unsent, unsentFrom } from "./unsent.ts";
 
 /**
  * What became of a session. `gone`: the hub has forgotten it, or messages of it. `moved`: another store has taken it, and this one has
@@ -27,11 +26,9 @@ export type PushOutcome = "pushed" | "unchanged" | "gone" | "moved" | "behind" |
 
 export interface PushedSession {
   outcome: PushOutcome;
-  /** Messages that were sent. */
   messageCount: number;
 }
 
-/** Sends the sessions of a store to a hub. */
 export class Pusher {
   readonly #link: Link;
   readonly #repositories: Repositories;

@@ -116,7 +116,6 @@ export function followsOf({ database, settings }: Pick<Repositories, "database" 
   return database.read(() => (settings.get(FOLLOWS) as Follows | undefined) ?? NOTHING);
 }
 
-/** Returns what a store follows. */
 export function followedOf(store: Store): Pick<Follows, "projects" | "all"> {
   const { projects, all } = followsOf(internalsOf(store).repositories);
   return { projects, all };

@@ -5,7 +5,6 @@ import type { HubConnection } from "./connection.ts";
 import type { Link } from "./link.ts";
 import { eventsOf, HubPath, type LogRow, logPage } from "./log.ts";
 
-/** The row of a session on the hub. */
 export interface SessionRow {
   sessionNo: number;
   origin: string;
@@ -13,7 +12,6 @@ export interface SessionRow {
   holder: string;
   beganBy: string;
   project: string;
-  /** A digest of its head. */
   head: string;
   length: number;
   messageCount: number;
@@ -62,7 +60,6 @@ export async function rowOf(link: Link, sessionId: string): Promise<SessionRow |
   });
 }
 
-/** Reads the whole log of a session. */
 export async function pathOnHub(link: Link, row: SessionRow): Promise<HubPath> {
   const path = new HubPath();
   for await (const { events } of logFrom(link, row, 0)) path.add(events);

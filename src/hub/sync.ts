@@ -133,7 +133,6 @@ async function followOne(
   return (await bring(link, row, onMessages)) !== undefined;
 }
 
-/** Returns the copies with their names and numbers on the hub. */
 function copiesOf(link: Link, onDamaged: OnDamaged): Copy[] {
   return link.read(() => {
     const { storeId } = link;

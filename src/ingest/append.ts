@@ -215,7 +215,6 @@ function messageOf(
   return message;
 }
 
-/** Returns the state after a message that was stored. */
 export function follow(state: SessionState, message: Message): SessionState {
   const { id: newestId, seq, turnSeq } = message;
   const openStep = advanceOpenStep(state.openStep, message);

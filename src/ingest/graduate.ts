@@ -30,7 +30,6 @@ import {
 
 export type EmbedderTerms = Pick<Embedder, "id" | "similarityMin">;
 
-/** What a change returns, and the session after it. */
 export interface Changed<T> {
   state: SessionState;
   result: T;

@@ -18,8 +18,9 @@ import {
   type Target,
   type UnstagedMessage,
 } from "../store/index.ts";
+import { checkedVector } from "./prepare.ts";
 import { RegrownForests } from "./regrown-forests.ts";
-import { checkedVector, requestVectors } from "./request-vectors.ts";
+import { requestVectors } from "./request-vectors.ts";
 
 /** The run ends after this many failures in a row. */
 const ATTEMPTS_MAX = 6;

@@ -1,9 +1,8 @@
 import { StoreError } from "../core/errors.ts";
-import { ignoreRejection } from "../core/options.ts";
 import { untilAborted } from "../core/until-aborted.ts";
 import type { RemoteEmbedder } from "../models/embedder.ts";
 import type { OnUsage } from "../models/usage.ts";
-import { isUsable } from "../vector/vector.ts";
+import { checkedVector } from "./prepare.ts";
 
 export const CALL_MS_MAX = 180_000;
 
@@ -36,13 +35,4 @@ export async function requestVectors(
   } finally {
     clearTimeout(timer);
   }
-}
-
-/** @throws {StoreError} `VECTOR_INVALID` for a vector that would spoil the centroid of its cluster. */
-export function checkedVector(vector: Float32Array, dimension: number): Float32Array {
-  if (vector instanceof Float32Array && vector.length === dimension && isUsable(vector)) return vector;
-  ignoreRejection(vector);
-  const actual = (vector as Float32Array | null)?.length ?? 0;
-  const reason = actual === dimension ? "it is zero, not finite, or not a Float32Array" : "it has another dimension";
-  throw new StoreError("VECTOR_INVALID", { reason, expected: dimension, actual });
 }

@@ -120,7 +120,6 @@ function nearest(indexes: readonly number[], index: number): readonly number[] {
   return indexes.slice(first, first + CANDIDATES_MAX);
 }
 
-/** A chain of matches, newest first. */
 interface Match {
   index: number;
   knownIndex: number;

@@ -75,7 +75,6 @@ export interface EmbedOptions {
   onUsage?: OnUsage;
 }
 
-/** The embedder of an open store. `reembed` replaces it. */
 export interface EmbedderInUse {
   embedder: Embedder;
   placing: EmbedderTerms;

@@ -69,7 +69,6 @@ class Kept<T> {
   }
 }
 
-/** What a session keeps between renders. */
 class KeptParts {
   readonly cold = new Kept<ColdPart>();
   readonly beforeWindow = new Kept<readonly Message[]>();

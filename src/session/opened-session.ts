@@ -19,8 +19,7 @@ import { compact } from "../ingest/frontier.ts";
 import type { Changed } from "../ingest/graduate.ts";
 import { prepareMessage } from "../ingest/prepare.ts";
 import { FORGOTTEN_PLACE, NAMED_FORGOTTEN_PLACE, newMessages, type SyncKey } from "../ingest/sync.ts";
-import { followTranscript } from "../ingest/transcript.ts";
-import { undo } from "../ingest/undo.ts";
+import { followTranscript, undo } from "../ingest/undo.ts";
 import { actionsOfStep } from "../models/actions.ts";
 import { TITLES } from "../models/title.ts";
 import {
@@ -45,12 +44,19 @@ import type { Resolving } from "./background.ts";
 import { CONTEXT_OPTIONS, type ContextOptions, type RenderOptions } from "./context-options.ts";
 import { Contexts } from "./contexts.ts";
 import { SessionEntries } from "./entries.ts";
-import { type Placement, placementAt } from "./placement.ts";
 import type { SessionPorts } from "./ports.ts";
 import type { PreparedMessage } from "./prepared.ts";
 import type { Pressure } from "./pressure.ts";
 import { type ResolveDirtyOptions, Resolver, type StartResolvingOptions } from "./resolver.ts";
-import { type ClusterInfo, clustersOf, type RootInfo, type ThemeInfo, themesOf } from "./roots.ts";
+import {
+  type ClusterInfo,
+  clustersOf,
+  type Placement,
+  placementAt,
+  type RootInfo,
+  type ThemeInfo,
+  themesOf,
+} from "./roots.ts";
 import type {
   AppendOptions,
   ForkOptions,

@@ -85,7 +85,7 @@ import { type ImportedRows, importRowsOf, rowLines } from "./moving/moved-rows.t
 import { openSession } from "./open-session.ts";
 import { OpenedSession } from "./opened-session.ts";
 import { type ChosenPorts, SessionPorts } from "./ports.ts";
-import { type ProjectInfo, projectsOf } from "./projects.ts";
+import { type ProjectInfo, projectsOf } from "./roots.ts";
 import type {
   DoctorOptions,
   ExcludeOptions,
@@ -423,7 +423,6 @@ export class OpenedStore implements Store {
     return result;
   }
 
-  /** Internal. @see measuredSimilarity */
   measuredSimilarity(embedder: Embedder): Promise<number | null> {
     return measuredSimilarity(this.#repositories, embedder, this.#ports.signalOf(undefined));
   }
@@ -512,7 +511,6 @@ export class OpenedStore implements Store {
       : exportLines(this.#repositories, { ...wanted, ...(onUnreadable && { onUnreadable }) });
   }
 
-  /** Internal: see `importRows` of the imports. */
   importRows(path: string): ImportedRows[] {
     this.#database.refuseAtomic("importRows");
     try {
@@ -655,7 +653,6 @@ export class OpenedStore implements Store {
     return this.#queries.rows(sql, options);
   }
 
-  /** Returns what imports and watches leave out. */
   exclusions(): Exclusions {
     return this.#database.read(() => exclusionsOf(this.#repositories));
   }

@@ -53,7 +53,6 @@ const RESOLVE_OPTIONS = once(() => z.extend(START_OPTIONS(), { signal: z.optiona
 type CheckedOptions = Given<z.infer<ReturnType<typeof START_OPTIONS>>>;
 
 interface HowToResolve {
-  /** See `ResolveOptions`. */
   isImported: boolean;
   /** True if the upkeep of the whole store runs afterwards. */
   hasUpkeep: boolean;
@@ -93,7 +92,6 @@ export class Resolver {
     return this.#background;
   }
 
-  /** Call this after each change of the session. */
   wake(): void {
     this.#background?.wake();
   }

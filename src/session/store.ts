@@ -32,7 +32,7 @@ import type { SubjectOptions, SubjectPage } from "./aids/subject-page.ts";
 import type { SubjectInfo, SubjectsOptions } from "./aids/subjects.ts";
 import type { Items } from "./items.ts";
 import type { ExportLine, ExportOptions } from "./moving/export.ts";
-import type { ProjectInfo } from "./projects.ts";
+import type { ProjectInfo } from "./roots.ts";
 import type { Session } from "./session.ts";
 
 export type { ReembedEstimate, ReembedResult } from "../ingest/reembed.ts";

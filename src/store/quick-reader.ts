@@ -28,7 +28,6 @@ const ANSWER_MESSAGES_MAX = 40;
 /** The newest actions with a name that are looked at, in all projects. */
 const NAMED_MAX = 3_000;
 
-/** SQL: the session `s` is a subagent's. */
 const IS_SUBAGENT = `coalesce(s.metadata, '') LIKE '%"isSubagent":true%'`;
 
 export interface QuickSession {
@@ -76,7 +75,6 @@ export class QuickReader {
     this.#client = client;
   }
 
-  /** Runs `read` on one snapshot. */
   snapshot<T>(read: () => T): T {
     return this.#client.inTransaction ? read() : this.#client.transaction(read).deferred();
   }
@@ -105,7 +103,6 @@ export class QuickReader {
     ).map(({ id }) => id);
   }
 
-  /** See `projectNow`. */
   projectNow(project: string): string {
     const rows = this.#all<Checked<{ value: string }>>(
       `SELECT ${COLUMNS.storeSettings.of("t")} FROM store_settings t WHERE name = 'projects'`,
@@ -187,7 +184,6 @@ export class QuickReader {
     return (end === -1 ? turn : turn.slice(0, end)).at(-1);
   }
 
-  /** The ids of the messages of sessions from a time on. */
   idsSince(sessionIds: readonly string[], sinceMs = 0): number[] {
     const sql = `SELECT json_group_array(m.id) AS ids FROM json_each(?) given
        CROSS JOIN messages m ON m.session_id = given.value WHERE m.created_at_ms >= ?`;
@@ -237,7 +233,6 @@ export class QuickReader {
     );
   }
 
-  /** By default, the newest are first. */
   #actions(
     condition: string,
     values: object,
@@ -271,7 +266,6 @@ export class QuickReader {
   }
 }
 
-/** See `openToRead` for what is refused. */
 export function openQuickly(path: string): QuickReader {
   return new QuickReader(openToRead(resolve(path), LOCK_WAIT_MS).client);
 }

@@ -52,7 +52,6 @@ export interface NewCopy extends NameOnHub {
   /** Where the number is from. */
   hub: { id: string; name: string };
   sessionNo: number;
-  /** A digest of the head. */
   digest: string;
   author: string;
   project: string | null;
@@ -140,7 +139,6 @@ export class Copies {
     sessions.setSettings(id, knownSettings(settings));
   }
 
-  /** Replaces the items of a session, and notes what the hub has. */
   #putItems(id: string, head: SessionHead, items: readonly HubItem[]): void {
     const { repositories } = this.#ports;
     const { name = id } = hubNotesOf(repositories, id);

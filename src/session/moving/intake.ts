@@ -14,7 +14,6 @@ import { isUsual, type PreparedMessage } from "../prepared.ts";
 
 export type { FoundInFile, ImportedFile, KnownPart };
 
-/** A message that an import read. */
 export interface IncomingMessage extends RememberedMessage {
   message: MessageInput;
   /** The message as another thread prepared it: see `Intake.takesPrepared`. */
@@ -48,13 +47,11 @@ export class Intake {
     return isUsual(this.#ports);
   }
 
-  /** Returns the session of an origin, new or known. */
   session(origin: SessionOrigin, options: SessionOptions = {}): OpenedSession {
     const id = importedSessionId(this.#ports, origin);
     return this.#sessionOf(openSession(this.#ports, id, options, origin));
   }
 
-  /** Returns true if a session with this origin was imported. */
   has({ source, externalId }: SessionOrigin): boolean {
     const { database, sessions } = this.#ports.repositories;
     return database.read(() => sessions.idByExternalId(source, externalId)) !== undefined;

@@ -50,7 +50,6 @@ export interface ImportedRows {
   error: StoreError | null;
 }
 
-/** How the rows of sessions become rows of this store. */
 export const WRITE_TERMS: WriteRowsTerms = {
   ...TITLES,
   searchWords,

@@ -23,7 +23,6 @@ const MERGE_PAGES = 100;
 
 export interface Forgotten {
   messageCount: number;
-  /** The tokens of the messages. */
   tokenCount: number;
   /** How many sessions were forgotten as a whole. */
   sessionCount: number;
@@ -58,7 +57,6 @@ export interface ForgetReport extends Forgotten {
 
 export interface ForgetTerms extends DeriveOptions {
   forgottenAtMs: number;
-  /** True to only count what would go. */
   dryRun: boolean;
 }
 

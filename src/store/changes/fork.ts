@@ -3,7 +3,6 @@ import type { Repositories } from "../repositories.ts";
 import { frontierAt, type RewindTarget, seqOf } from "./rewind.ts";
 
 export interface ForkTerms {
-  /** The id of the fork. */
   id: string;
   /** By default that of the session. */
   title: string | undefined;

@@ -125,16 +125,13 @@ export function projectOnHub(repositories: Pick<Repositories, "settings">, name:
   return shared === undefined ? name : shared[0];
 }
 
-/** What of a store may leave the machine. */
 function remoteIn({ settings }: Pick<Repositories, "settings">): { projects: string[] } | undefined {
   return (settings.get(REMOTE) as { projects: string[] } | false | undefined) || undefined;
 }
 
-/** The name of the setting that holds them. */
 const SETTING = "exclusions";
 
 export interface StoredExclusions {
-  /** Absolute. */
   paths: readonly string[];
   projects: readonly string[];
 }

@@ -83,7 +83,6 @@ export function targetOf(
   return messageIds === undefined && ids.length === given.length ? { sessionId } : { sessionId, messageIds: ids };
 }
 
-/** Returns the ids of the messages that would be forgotten. */
 export function idsOf(repositories: Repositories, target: ForgetTarget): number[] {
   return [...chosenBy(repositories, target).ids];
 }

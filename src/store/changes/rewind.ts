@@ -16,7 +16,6 @@ import { dissolveSubjects, rebuildSession } from "./write.ts";
 /** After a replay of this many rows, a checkpoint is kept, so that the next rewind is short. */
 const LONG_REPLAY_ROWS = 1_000;
 
-/** The last message that stays. */
 export type RewindTarget = { toSeq: number } | { toMessageId: number };
 
 export interface RewindTerms extends DeriveOptions {
@@ -190,7 +189,6 @@ function undoHeirs(
   rebuildSession(repositories, sessionId, derivedOf(repositories, session, terms));
 }
 
-/** Makes the themes of a session as they were at a log position. */
 function remakeThemes(repositories: Repositories, sessionId: string, position: number): void {
   const { themes, frontierMoves } = repositories;
   const { themes: remade, rowCount } = themesAt(repositories, { sessionId, position });

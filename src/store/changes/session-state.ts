@@ -68,7 +68,6 @@ export interface SessionState {
   readonly window: readonly Message[];
   /** Oldest root first. */
   readonly openClusters: readonly OpenCluster[];
-  /** Keyed by root. */
   readonly themes: ReadonlyMap<number, GrowingTheme>;
   /** Unlike the rest, it changes in place. So a session whose change has failed is loaded again. */
   readonly nextMove: NextMove | undefined;

@@ -7,7 +7,6 @@ import type { Repositories } from "../repositories.ts";
 
 // The events that concern summaries. Each exported function that writes is one transaction.
 
-/** Claims on the summaries of one call. */
 export interface HeldClaim {
   ids: readonly number[];
   claimant: string;

@@ -21,13 +21,11 @@ import { notePlacement } from "./new-generation.ts";
 
 export interface FrontierMove {
   sessionId: string;
-  /** The session's next seq. */
   seqEnd: number;
   graduatedBefore: number;
   graduatedSeq: number;
   evictedSeq: number;
   unions: readonly UnionRow[];
-  /** The log positions before and after the move. */
   positionBefore: number;
   position: number;
   /** Clusters that a step started or joined. Their titles are made when their rows are written. */
@@ -236,7 +234,6 @@ export interface FreshMessage {
 }
 
 interface IndexTextsOptions {
-  /** Empties the index first. */
   fromScratch?: boolean;
   /** Notes what as many of the oldest unread messages did, too. */
   actionsOf?: ActionsOf;

@@ -53,7 +53,6 @@ export interface VerifyReport {
   /** Sessions whose derived rows were rewritten. */
   rebuiltCount: number;
   problemCount: number;
-  /** The first hundred problems. */
   problems: Problem[];
 }
 
@@ -64,9 +63,7 @@ export interface VerifyProgress {
 
 export interface VerifyOptions extends DeriveOptions {
   rebuild: boolean;
-  /** Called before each session. */
   onProgress: (progress: VerifyProgress) => void;
-  /** Returns the words of a text as they are indexed, in order. */
   searchWords: (text: string) => readonly string[];
   actionsOf: ActionsOf;
   /** Makes the vectors of its own messages again. */
@@ -270,7 +267,6 @@ class Verification {
 
 interface FileProblems {
   problems: string[];
-  /** The indexes that can be made again. */
   indexes: string[];
 }
 

@@ -115,7 +115,6 @@ export class ActionRepository extends Repository {
     this.#settings.set(NOTED_TO, { id, rules: ACTION_RULES } satisfies NotedTo);
   }
 
-  /** Returns true if there are messages that are not read yet. */
   isBehind(): boolean {
     return this.#messages.lastId() > this.notedTo();
   }
@@ -158,7 +157,6 @@ export class ActionRepository extends Repository {
     return stored.length === expected.length && stored.every((line, index) => line === expected[index]);
   }
 
-  /** Reads the steps of a session again. */
   noteSession(sessionId: string, actionsOf: ActionsOf): void {
     this.#noteSteps(new Set(this.#stepsOfSession({ sessionId, to: this.notedTo() })), actionsOf);
   }
@@ -200,7 +198,6 @@ export class ActionRepository extends Repository {
     return groupedBy(this.#shownWith(messageIds), ({ shownId }) => shownId);
   }
 
-  /** Returns actions with this file, program or tool, newest first. */
   named(name: string, { project, limit, target, path }: NamedScope): PlacedAction[] {
     return this.#named({ name, project: project ?? null, limit, target: target ?? null, path: path ?? null });
   }

@@ -150,7 +150,6 @@ export class EvidenceRepository extends PathReader {
     }
   }
 
-  /** Returns the messages of clusters, by root. */
   members(roots: readonly number[]): Map<number, number[]> {
     const members = new Map(roots.map((root): [number, number[]] => [root, []]));
     for (const [root, id] of this.#members.all(JSON.stringify(roots))) members.get(root)!.push(id);

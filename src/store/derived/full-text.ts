@@ -78,7 +78,6 @@ export class FullTextRepository extends Repository {
   readonly #merge = this.statement<[pages: number]>`INSERT INTO messages_fts (messages_fts, rank) VALUES ('merge', ?)`;
   readonly #changes = this.statement<[], number>`SELECT total_changes()`.pluck();
   readonly #averages = this.statement<[], Buffer>`SELECT block FROM messages_fts_data WHERE id = 1`.pluck();
-  /** Counts indexed messages. */
   readonly #count = this.statement<[], number>`SELECT count(*) FROM messages_fts_docsize`.pluck();
   readonly #ids = this.statement<[], string>`SELECT json_group_array(id) FROM messages_fts_docsize`.pluck();
   // Looks up one message after each multiple, because reading them all would take 25 ns for each.
@@ -99,7 +98,6 @@ export class FullTextRepository extends Repository {
   readonly missingCount = this.statement<[], number>`
     SELECT count(*) FROM messages m
     WHERE id <= (${NEWEST_ID}) AND id NOT IN (SELECT id FROM messages_fts_docsize) AND ${IS_ON_PATH}`.pluck().one;
-  /** Counts indexed messages that do not exist. */
   readonly orphanCount = this.statement<[], number>`
     SELECT count(*) FROM messages_fts_docsize WHERE id NOT IN (SELECT id FROM messages)`.pluck().one;
   readonly #wordCounts = this.statement<[afterId: number, limit: number], SearchText & { sz: Buffer }>`
@@ -275,7 +273,6 @@ export class FullTextRepository extends Repository {
     ).iterate(expression, ...values, limit);
   }
 
-  /** Yields the id and text of the messages of a scope, newest first. */
   newest(scope: SearchScope, limit: number): IterableIterator<[number, string]> {
     const { sql, values } = scopeCondition(scope);
     return this.#scopedStatement<[number, string]>(
@@ -394,7 +391,6 @@ class NumbersById {
   #page: Uint32Array = new Uint32Array();
   #pageNumber = -1;
 
-  /** Returns 0 for an id that was never set. */
   get(id: number): number {
     return this.#pageOf(id)[id % PAGE_IDS]!;
   }

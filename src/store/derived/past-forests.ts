@@ -20,7 +20,6 @@ const REPLAY_ROWS = 500;
 /** One takes about 150 kB. */
 const FORESTS_MAX = 32;
 
-/** What past forests are made from. */
 export interface LogSources {
   messages: MessageRepository;
   unions: UnionRepository;
@@ -28,7 +27,6 @@ export interface LogSources {
   frontierMoves: FrontierMoveRepository;
 }
 
-/** Where in the log of a session. */
 interface Place {
   sessionId: string;
   position: number;
@@ -38,7 +36,6 @@ interface Place {
 interface PastForest {
   open: () => readonly StoredCluster[];
   themes: () => readonly GrowingTheme[];
-  /** Returns the root of a cluster's theme. */
   themeOf: (clusterRoot: number) => number;
 }
 
@@ -167,7 +164,6 @@ export function soundSteps(messages: MessageRepository, stepIds: readonly number
 /** Tells the themes of clusters in a session by its log. It is used within one snapshot. */
 export class ThemeRoots {
   readonly #unions: UnionRepository;
-  /** A cache. */
   readonly #unites = new Map<number, { position: number; root: number } | undefined>();
 
   readonly #sessionId: string;
@@ -212,7 +208,6 @@ export class ThemeRoots {
 /** The length of the part of a message that may name the person addressed. */
 const OPENING_CHARS = 500;
 
-/** How clusters get their titles. */
 export interface DeriveOptions {
   /** Returns the title of a cluster. `asked` is the user's message that began the turn of its root. */
   titleOf: (messages: readonly TitledMessage[], asked: TitledMessage | undefined) => string;
@@ -223,7 +218,6 @@ export interface DeriveOptions {
 /** A step that is about to enter the forest. */
 export interface EnteringStep {
   features: StepFeatures;
-  /** The role of the first message. */
   role: Role;
   messageIds: number[];
   messages: TitledMessage[];

@@ -10,7 +10,6 @@ import { MESSAGE } from "../sql/message-columns.ts";
 import type { RowOf } from "../sql/statement.ts";
 import type { ThemeRepository } from "./themes.ts";
 
-/** What `list` reads. */
 type ListedSession = SessionRow &
   Pick<SessionOverview, "messageCount" | "clusterCount"> & {
     newestId: number | null;
@@ -117,7 +116,6 @@ const PAGE = `page AS MATERIALIZED (
 
 const ALL_SEQS = "9e15";
 
-/** The pages that `Store.sessions` returns. */
 export class SessionOverviewRepository extends PathReader {
   // Subqueries for each row of a page. They read only a few messages of each session.
   readonly #pageIds = this.statement<Page, string>`
@@ -238,7 +236,6 @@ export class SessionOverviewRepository extends PathReader {
     });
   }
 
-  /** Counts the messages that a fork shares, too. */
   #withPast(row: ListedSession): ListedSession {
     const past = this.paths.past(row.id);
     const messageCount = past.reduce((count, piece) => count + this.#countIn(piece), row.messageCount);
@@ -248,7 +245,6 @@ export class SessionOverviewRepository extends PathReader {
     return { ...row, messageCount, openingId, clusterCount };
   }
 
-  /** Adds up the themes and the messages outside them. */
   #sizesOf({ id, graduatedSeq }: ListedSession): Sizes {
     const themes = this.#themesOf(id);
     const outside = this.paths.of(id).map(({ sessionId, seqLast }) => {

@@ -176,7 +176,6 @@ export class SummaryRepository extends Repository {
   /** All claims on summaries of a session, oldest first. Expired claims are included. */
   readonly claimsIn = this.statement<[sessionId: string], Claim>`
     SELECT ${CLAIM} FROM summaries WHERE session_id = ? AND status = 'claimed' ORDER BY id`.all;
-  /** All claims on summaries of one root or span. */
   readonly claimsOf = this.statement<Summarized, Claim>`
     SELECT ${CLAIM} FROM summaries WHERE ${IS_OF_SAME} AND status = 'claimed' ORDER BY id`.all;
   /** Returns 0 if the claim was lost. */

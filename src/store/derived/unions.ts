@@ -32,7 +32,6 @@ const ENTRIES = `SELECT ${UNION.of("u")} FROM unions u
 
 export const UNDONE = columns(TABLES.undoneUnions);
 export type UndoneRow = UnionRow & { undoneAt: number; members: string | null };
-/** A row that is about to be taken back. */
 type UndoingRow = RowOf<typeof UNION> & Pick<UndoneRow, "members">;
 
 export interface EnteredStep {
@@ -46,7 +45,6 @@ export type RootAt = { root: number; position: number };
 type RootIn = RootAt & { sessionId: string };
 type LogPosition = { generation: number; position: number };
 
-/** SQL for the newest log position in the store. */
 export const NEWEST_POSITION = `SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'unions'), 0),
   coalesce((SELECT max(id) FROM unions), 0))`;
 
@@ -71,7 +69,6 @@ export class UnionRepository extends PathReader {
   /** The roots in a session's log, even if rows of it are damaged. */
   readonly unchecked = this.statement<[sessionId: string, generation: number], Pick<UnionRow, "id" | "kind" | "root">>`
     SELECT id, kind, root FROM unions WHERE session_id = ? AND generation = ? AND level <> 'subject' ORDER BY id`.all;
-  /** The row at a log position. */
   readonly at = this.statement<[position: number], RowOf<typeof UNION>>`SELECT ${UNION} FROM unions WHERE id = ?`.get;
   readonly #newestEntered = this.statement<
     [sessionId: string, position: number, limit: number],
@@ -147,7 +144,6 @@ export class UnionRepository extends PathReader {
       AND session_id IN ${holdersOf("@sessionId")})`.pluck().is;
   readonly #undoneAt = this.statement<[position: number], RowOf<typeof UNDONE>>`
     SELECT ${UNDONE} FROM undone_unions WHERE id = ? LIMIT 1`;
-  /** The generation in use at a log position. */
   readonly generationAt = this.statement<{ position: number }, number>`SELECT ${GENERATION_AT}`.pluck().get;
   readonly #deleteUndone = this.statement<[sessionId: string, generation: number, undoneAt: number]>`
     DELETE FROM undone_unions WHERE session_id = ? AND generation = ? AND undone_at = ?`;
@@ -184,7 +180,6 @@ export class UnionRepository extends PathReader {
     return this.#lastEntriesOf({ ...range, limit }).reverse();
   }
 
-  /** 0 before the first row. */
   lastPosition(sessionId: string): number {
     return this.paths.newest(sessionId, (piece) => this.#newest.get(piece.sessionId, piece.logPosition)) ?? 0;
   }
@@ -210,7 +205,6 @@ export class UnionRepository extends PathReader {
     this.#insert.run({ id, sessionId, generation, level, kind, node, root, score });
   }
 
-  /** Takes back some rows of a session. */
   undo(rows: readonly UnionRow[], undoneAt: number): void {
     for (const { id } of rows) this.#noteUndone(this.#undoingOne.all(id), undoneAt);
   }
@@ -346,7 +340,6 @@ function stepsIn(rows: readonly Pick<RowOf<typeof UNION>, "level" | "kind" | "no
   return rows.filter(isEntry).map(({ node }) => node);
 }
 
-/** True if a row lets a step enter a cluster. */
 export function isEntry({ level, kind }: Pick<RowOf<typeof UNION>, "level" | "kind">): boolean {
   return level === "cluster" && (kind === "start" || kind === "join");
 }

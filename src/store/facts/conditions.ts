@@ -46,7 +46,6 @@ export const VERDICTS_ON = `
     AND NOT EXISTS (SELECT 1 FROM verdicts r WHERE r.message_id = verdicts.verdict_id AND r.kind = 'rejected')
   ORDER BY said_at_ms, verdict_id`;
 
-/** Which actions with a name are meant. */
 export interface NamedScope {
   project: string | undefined;
   limit: number;

@@ -77,7 +77,6 @@ export interface RowsFrom {
   position: number;
 }
 
-/** SQL: the session and its branches. */
 const OWN = `session_id IN ${withBranches("@id")}`;
 const OF_MESSAGE = `message_id IN (SELECT id FROM messages WHERE ${OWN} AND (seq >= @seq OR session_id <> @id))`;
 const IN_USE = `generation = ${GENERATION_NOW}`;
@@ -170,7 +169,6 @@ export class FactRowRepository extends Repository {
     return known;
   }
 
-  /** The session of the row that has an id. */
   holderOf(table: keyof FactTables, id: unknown): string | undefined {
     if (table !== "messages" && table !== "unions" && table !== "summaries" && table !== "entries") return undefined;
     const [found] = rawRows(this.#database, FACT_TABLES[table].table, "WHERE id = @id", { id });

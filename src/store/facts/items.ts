@@ -19,7 +19,6 @@ export interface Item {
   value: JsonValue | Uint8Array;
   /** The id of the session that the item is forgotten with. */
   session?: string;
-  /** Unix milliseconds. */
   createdAtMs: number;
   updatedAtMs: number;
 }
@@ -60,7 +59,6 @@ export class ItemRepository extends Repository {
     SELECT id FROM items WHERE ${IN_RANGE} ORDER BY namespace, key LIMIT @limit OFFSET @offset`.pluck();
   readonly #lastIds = this.statement<NamespaceRange & Omit<ItemPage, "descending">, number>`
     SELECT id FROM items WHERE ${IN_RANGE} ORDER BY namespace DESC, key DESC LIMIT @limit OFFSET @offset`.pluck();
-  /** The first item of each namespace, in order. */
   readonly #namespaces = this.statement<NamespaceRange, RowOf<typeof ITEM>>`
     SELECT ${ITEM} FROM items WHERE id IN (SELECT min(id) FROM items WHERE ${IN_RANGE} GROUP BY namespace)
     ORDER BY namespace`;
@@ -74,7 +72,6 @@ export class ItemRepository extends Repository {
     this.#put.run({ ...row, id: known?.id ?? null, createdAtMs: known?.createdAtMs ?? createdAtMs });
   }
 
-  /** @param namespace  As JSON. */
   has(namespace: string, key: string): boolean {
     return this.#known.get(namespace, key) !== undefined;
   }

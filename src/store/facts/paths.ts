@@ -14,7 +14,6 @@ export interface Piece {
   logPosition: number;
 }
 
-/** Where a message is. */
 interface Place {
   sessionId: string;
   seq: number;
@@ -33,7 +32,6 @@ export const IS_SESSION = "superseded_at_ms IS NULL";
 /** SQL: the ids of the rows that hold superseded messages. They are few. */
 export const BRANCHES = "(SELECT id FROM sessions WHERE superseded_at_ms IS NOT NULL)";
 
-/** SQL: the ids of a session and of its branches. */
 export function withBranches(session: string): string {
   return `(SELECT id FROM sessions WHERE id = ${session} OR (parent_session_id = ${session} AND superseded_at_ms IS NOT NULL))`;
 }

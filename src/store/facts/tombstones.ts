@@ -22,7 +22,6 @@ const TOMBSTONE = columns(TABLES.tombstones);
 
 export type TombstoneRow = Omit<typeof tombstones.$inferInsert, "checksum">;
 
-/** What a message says, and when it was said. */
 export interface SaidAt {
   createdAtMs: number;
   digest: Buffer;
@@ -39,7 +38,6 @@ export class TombstoneDigests {
     this.#key = key;
   }
 
-  /** Returns the digest of the id of a session in this store. */
   session(id: string): Buffer {
     return this.#of("session", id);
   }
@@ -143,7 +141,6 @@ export class TombstoneRepository extends Repository {
     SELECT ${TOMBSTONE} FROM tombstones WHERE session_digest = ?`;
   // Imports ask these for each session or message.
   readonly #has = this.statement<[digest: Buffer], number>`SELECT 1 FROM tombstones WHERE digest = ?`.pluck();
-  /** True if anything was ever forgotten. */
   readonly hasAny = this.statement<[], number>`SELECT 1 FROM tombstones LIMIT 1`.pluck().is;
   readonly #hasMessagesOf = this.statement<[sessionDigest: Buffer], number>`
     SELECT 1 FROM tombstones WHERE session_digest = ? AND message_id IS NOT NULL LIMIT 1`.pluck();
@@ -201,14 +198,12 @@ export class TombstoneRepository extends Repository {
     return key === undefined ? undefined : new TombstoneDigests(Buffer.from(key, "hex"));
   }
 
-  /** The rows about a session and its messages. */
   ofSession(sessionId: string): InsertOf<typeof TOMBSTONE>[] {
     const sessionDigest = this.digests()?.session(sessionId);
     if (sessionDigest === undefined) return [];
     return this.#ofSession.all(sessionDigest).map(({ checksum: _, ...row }) => row);
   }
 
-  /** True if the whole session was forgotten. */
   hasSession(sessionId: string): boolean {
     const sessionDigest = this.digests()?.session(sessionId);
     return sessionDigest !== undefined && this.has(sessionDigest);
@@ -293,7 +288,6 @@ export class TombstoneRepository extends Repository {
     }
   }
 
-  /** @returns how many rows were deleted. */
   delete(sessionDigest: Buffer, messageIds: readonly number[] | undefined): number {
     const ids = messageIds === undefined ? null : JSON.stringify(messageIds);
     return this.#delete.run({ sessionDigest, messageIds: ids }).changes;

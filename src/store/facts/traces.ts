@@ -193,7 +193,6 @@ export interface HeldText {
 
 type SessionText = [sessionId: string, text: Buffer];
 
-/** Looks for what is left of forgotten messages. */
 export class TraceRepository extends Repository {
   // Whole tables as rows, in order of the file. Damaged rows must not prevent forgetting.
   readonly #partsOf = this.statement<[ids: string], string>`

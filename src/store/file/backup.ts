@@ -20,7 +20,6 @@ export interface BackupOptions {
 }
 
 export interface BackupReport {
-  /** The absolute path of the copy. */
   path: string;
   byteLength: number;
   sessionCount: number;

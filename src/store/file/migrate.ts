@@ -86,7 +86,6 @@ function columnsOf(client: Database.Database, table: string): string[] {
   }
 }
 
-/** Returns the SQL of generated columns. */
 function computedIn(sql: string | null): string[] {
   return sql?.match(/GENERATED ALWAYS AS[\s\S]*? VIRTUAL/g) ?? [];
 }

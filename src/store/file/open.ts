@@ -188,7 +188,6 @@ export class StoreDatabase {
     if (this.readonly) throw new StoreError("STORE_READONLY", { path: this.path, operation });
   }
 
-  /** Runs `query` on one snapshot. */
   read<T>(query: () => T): T {
     this.assertOpen();
     this.#assertInTransaction();

@@ -17,7 +17,6 @@ type QueryParam = string | number | bigint | null | Uint8Array;
 /** Runs statements of users with a connection that can only read. It stays open for the next statement. */
 export class Queries {
   readonly #database: StoreDatabase;
-  /** The connection that nobody uses. */
   #idle: Connection | undefined;
 
   constructor(database: StoreDatabase) {

@@ -54,7 +54,6 @@ export function refuseInUse(path: string, backup: StoreDatabase): void {
   }
 }
 
-/** Returns where the former store is. */
 function replace(target: string, copy: string, kept: string): string | null {
   const log = lookAt(`${target}-wal`);
   const hasFile = lookAt(target) !== undefined;

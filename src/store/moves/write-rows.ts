@@ -32,7 +32,6 @@ import type { Table } from "../sql/tables.ts";
 import { type Changeable, changeableIn, mergedOf, putChangeable, rowText, sessionRows } from "./read-rows.ts";
 
 export interface WriteRowsTerms extends DeriveOptions {
-  /** Returns the words of a text as they are indexed, in order. */
   searchWords: (text: string) => readonly string[];
   actionsOf: ActionsOf;
   /** Makes the vectors that the rows leave out. */
@@ -43,7 +42,6 @@ export interface WrittenSession {
   sessionId: string;
   /** `continued`: the store had an earlier state. `known`: it has all of this, and perhaps more, so nothing was written. */
   outcome: "new" | "continued" | "known";
-  /** The messages that came, with superseded ones. */
   newCount: number;
   /** Copies of messages that were forgotten here. They are left out. */
   forgottenCount: number;
@@ -188,7 +186,6 @@ class SessionWriter {
     return messageCount;
   }
 
-  /** Sets the parent of a session that came before its parent did. */
   completeParent(): void {
     const { sessions } = this.#repositories;
     const parent = this.#parentId === null ? undefined : sessions.byId(this.#parentId);
@@ -418,7 +415,6 @@ class SessionWriter {
     return !hasNew && [...this.#known.summaries].some((id) => !came.summaries.has(id));
   }
 
-  /** How many messages the store has that did not come. */
   #lostCount(came: Known): number {
     const own = [...(this.#known?.messages ?? [])];
     return own.filter(([id, { digest }]) => came.messages.get(id)?.digest !== digest).length;

@@ -65,7 +65,6 @@ function shorter(plain: StoredValue, encoding: ValueEncoding, bytes: Buffer): St
   return value.byteLength < bytes.byteLength ? { encoding, value } : plain;
 }
 
-/** @throws {DamageError} if the row is damaged. */
 export function decodeValue({ encoding, value }: StoredValue): JsonValue | Uint8Array {
   switch (encoding) {
     case "json":

@@ -12,7 +12,6 @@ export function isOfStep(step: string): string {
   return `(m.id = ${step} OR (m.step_id = ${step} AND m.step_id <> m.id))`;
 }
 
-/** A message as a reader is shown it. */
 export type SelectedMessage = RowOf<typeof READ> & {
   /** `parts`, parsed. Undefined if they are not JSON. Strings that are in `artifacts` are not in them. */
   parsedParts: Part[] | undefined;

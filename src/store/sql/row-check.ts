@@ -14,7 +14,6 @@ interface Damaged {
   last: number | undefined;
 }
 
-/** Rows after one row id and up to another. */
 export interface RowRange {
   after: number;
   last: number;
@@ -23,7 +22,6 @@ export interface RowRange {
 /** SQL: the number of rows, and a sum that differs if some have no id, or another one. */
 const sumOf = (id: string): string => `count(*) || ' ' || coalesce(sum((${id} * 31) % 1000003), 0)`;
 
-/** The tables whose rows have checksums. */
 export const SEALED: readonly Table[] = [...UNSEALED.keys()];
 
 /** Compares rows with their checksums, and indexes with the rows of their tables. */

@@ -31,7 +31,6 @@ export class Statement<P extends Parameters, Row> {
     return new Statement(() => this.#compile().pluck());
   }
 
-  /** Returns this statement with rows as lists, not decoded. */
   raw(): Statement<P, Row> {
     return new Statement(() => this.#compile().raw());
   }
@@ -56,7 +55,6 @@ export class Statement<P extends Parameters, Row> {
   /** Returns true if the value of a plucked row is 1. */
   readonly is = (...parameters: Arguments<P>): boolean => this.get(...parameters) === 1;
 
-  /** Returns how many rows were changed. */
   readonly changes = (...parameters: Arguments<P>): number => this.run(...parameters).changes;
 
   readonly all = (...parameters: Arguments<P>): Row[] => {
@@ -235,7 +233,6 @@ class Insert {
   }
 }
 
-/** The type of a row that is read. */
 export type RowOf<C> = C extends Columns<infer Row> ? Row : never;
 
 /** The type of a row that is inserted. Its checksum is added. */
