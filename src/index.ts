@@ -52,9 +52,8 @@ export type { ItemFilter, Items } from "./session/items.ts";
 export type { ExportLine, ExportOptions } from "./session/moving/export.ts";
 export { openStore } from "./session/opened-store.ts";
 export type { Pressure } from "./session/pressure.ts";
-export type { ProjectInfo } from "./session/projects.ts";
 export type { ResolveDirtyOptions, StartResolvingOptions } from "./session/resolver.ts";
-export type { ClusterInfo, RootInfo, ThemeInfo } from "./session/roots.ts";
+export type { ClusterInfo, ProjectInfo, RootInfo, ThemeInfo } from "./session/roots.ts";
 export type {
   AppendOptions,
   ForkOptions,

@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import type { HierarchicalNSW } from "hnswlib-node";
-import { assert } from "../core/assert.ts";
+import { assert } from "../core/damage.ts";
 
 export type Hnswlib = typeof import("hnswlib-node");
 

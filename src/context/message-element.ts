@@ -1,7 +1,6 @@
-import { withoutBytes } from "../core/bytes-in-text.ts";
 import { element, escapeText } from "../core/markup.ts";
 import type { Message, Part, ToolCallPart, ToolResultPart } from "../core/message.ts";
-import { describeFile, textOf } from "../core/text.ts";
+import { describeFile, textOf, withoutBytes } from "../core/text.ts";
 import { distill } from "./tool-output/distill.ts";
 import { sharesOf, shorten } from "./tool-output/shorten.ts";
 

@@ -1,4 +1,4 @@
-import { assert } from "../core/assert.ts";
+import { assert } from "../core/damage.ts";
 import { MESSAGE_TOKENS } from "../core/tokens.ts";
 import { tokenSum } from "./costs.ts";
 import type { EvidenceStep } from "./evidence/evidence.ts";

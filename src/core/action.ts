@@ -17,7 +17,6 @@ export interface Action {
   error: string | null;
 }
 
-/** An action of a step. */
 export interface StepAction extends Action {
   /** The message with the call, and its part. */
   messageId: number;
@@ -28,12 +27,10 @@ export interface StepAction extends Action {
   resultId: number | null;
 }
 
-/** An action with the place of its message. */
 export interface PlacedAction extends StepAction {
   sessionId: string;
   seq: number;
   createdAtMs: number;
-  /** The project of the session. */
   project: string | null;
 }
 

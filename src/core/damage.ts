@@ -1,7 +1,4 @@
-/**
- * Stored bytes are not what was written. It is thrown where a row is decoded, or found missing; the store's `guard` passes it on as
- * `STORE_CORRUPT`.
- */
+/** Stored bytes are not what was written. The store's `guard` passes it on as `STORE_CORRUPT`. */
 export class DamageError extends Error {
   override name = "DamageError";
 }
@@ -13,4 +10,9 @@ export function parseStored(json: string): unknown {
   } catch (cause) {
     throw new DamageError("a stored value is not JSON", { cause });
   }
+}
+
+/** Checks an invariant. A failure is a bug of this library, so it throws a plain Error that nobody catches. */
+export function assert(condition: unknown, invariant: string): asserts condition {
+  if (!condition) throw new Error(`Invariant broken: ${invariant}.`);
 }

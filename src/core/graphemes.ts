@@ -3,7 +3,6 @@ import { once } from "./once.ts";
 // The first segmenter of a process takes milliseconds to make, so it is not made on import.
 const segmenter = once(() => new Intl.Segmenter("en", { granularity: "grapheme" }));
 
-/** Splits a text into graphemes, the characters that a reader sees. */
 export function graphemesIn(text: string): Intl.Segments {
   return segmenter().segment(text);
 }

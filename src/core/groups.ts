@@ -5,7 +5,6 @@ export function groupedBy<K, V>(values: Iterable<V>, keyOf: (value: V) => K): Ma
   return groups;
 }
 
-/** Adds a value to the list of a key. */
 export function addTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
   const list = lists.get(key);
   if (list === undefined) lists.set(key, [value]);

@@ -119,7 +119,6 @@ export function around(text: string, from: number, to: number): Piece[] {
   ];
 }
 
-/** Splits the text of a command. */
 function inTemplate(text: string): Piece[] {
   const opening = TEMPLATE_INPUT.exec(text);
   if (opening === null) return [{ text, isInjected: true }];

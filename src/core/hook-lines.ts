@@ -19,7 +19,6 @@ export function hookLines(storePath: string): string[] {
   return lines.slice(from > 0 ? 1 : 0).filter((line) => line !== "");
 }
 
-/** Replaces the log of the hooks. */
 export function writeHookLines(storePath: string, lines: readonly string[]): void {
   const path = hookFile(storePath, "log.jsonl");
   const written = `${path}.${process.pid}`;
@@ -28,9 +27,7 @@ export function writeHookLines(storePath: string, lines: readonly string[]): voi
 }
 
 /**
- * Drops the lines of some sessions from the log of the hooks, and those that cannot be read.
- *
- * @param names  The ids of the sessions, and the names that their agents have for them.
+ * Drops the lines of sessions from the log of the hooks, and those that cannot be read. `names` are their ids and their agents' names.
  * @throws {StoreError} `FILE_NOT_USABLE` if the log cannot be written.
  */
 export function forgetHookLines(storePath: string, names: ReadonlySet<string>): void {

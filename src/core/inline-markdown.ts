@@ -16,7 +16,6 @@ export function spansOf(line: string, marks: readonly Range[] = []): Span[] {
   return spansIn(line, withoutLoneMark(line), "plain", marks);
 }
 
-/** Returns a line of Markdown without its marks. */
 export function withoutMarkdown(line: string): string {
   return spansOf(line)
     .map(({ text }) => text)

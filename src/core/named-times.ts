@@ -108,10 +108,7 @@ const RELATIVE_IN_TEXT = RELATIVE.map(({ words, rangeOf }) => ({
 }));
 const RELATIVE_ALONE = RELATIVE.map(({ words, rangeOf }) => ({ pattern: new RegExp(`^(?:${words})$`), rangeOf }));
 
-/**
- * Returns the times that a question names relative to now, such as "yesterday", "last week", "two months ago" and "in May", which
- * is the last May that has begun. Days are those of the local time zone. Each time is returned once, at most 64.
- */
+/** Returns up to 64 times that a question names relative to now, in the local time zone. "In May" is the last May that has begun. */
 export function relativeTimes(text: string, nowMs: number): TimeRange[] {
   const asked = text.toLowerCase();
   const now = new Date(nowMs);
@@ -138,12 +135,10 @@ export function rangesIn(text: string, nowMs: number): TimeRange[] {
   return [...relativeTimes(text, nowMs), ...dated];
 }
 
-/** Returns the text without the words for times. */
 export function withoutTimes(text: string): string {
   return PATTERNS.reduce((rest, pattern) => rest.replace(pattern, " "), withoutRelativeTimes(text));
 }
 
-/** Returns the text without the words for times relative to now. */
 export function withoutRelativeTimes(text: string): string {
   return RELATIVE_IN_TEXT.reduce((rest, { pattern }) => rest.replace(pattern, " "), text);
 }

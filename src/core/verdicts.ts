@@ -34,7 +34,6 @@ export interface Verdict {
 /** Reads the newest verdict on each of these messages that has one. */
 export type ReadVerdicts = (messageIds: readonly number[]) => ReadonlyMap<number, Verdict>;
 
-/** Returns the same lines or messages with the verdicts on their messages. */
 export function judged<T extends { verdict?: Verdict }>(
   said: readonly T[],
   idOf: (one: T) => number,
@@ -53,7 +52,6 @@ export function verdictText({ kind, messageId, text }: Verdict): string {
   return `${kind}: ${text.replace(/\s+/g, " ").trim()} (message:${messageId})`;
 }
 
-/** Returns what was said, with the verdict on it. */
 export function withVerdict({ text, verdict }: { text: string; verdict?: Verdict | undefined }): string {
   return verdict === undefined ? text : `${text} [${verdictText(verdict)}]`;
 }

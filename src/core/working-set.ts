@@ -22,10 +22,7 @@ const TRAILING = /(?::\d+)*[.:,/-]*$/;
 /** A diff writes `a/` and `b/` before the name of a file. */
 const DIFF_PREFIX = /^(?:diff --git a\/\S+ b\/|--- a\/|\+\+\+ b\/)/gm;
 
-/**
- * Returns the files that a text names, each once, in order of first mention, without line numbers. A Windows path must start
- * with a drive. The time is linear in the text's length.
- */
+/** Returns the files that a text names, in order of first mention, without line numbers, in linear time. A Windows path must start with a drive. */
 export function filesIn(text: string): string[] {
   const found = new Set<string>();
   for (const candidate of candidatesIn(text)) {
@@ -74,7 +71,6 @@ function isFile(path: string): boolean {
   return (base === path ? KNOWN_EXTENSION : EXTENSION).test(base);
 }
 
-/** Returns the name of a file without its folders. */
 export function baseName(path: string): string {
   return path.slice(Math.max(path.lastIndexOf("/"), DRIVE.test(path) ? path.lastIndexOf("\\") : -1) + 1);
 }
@@ -91,10 +87,7 @@ export class WorkingSet {
     this.#weights.set(path, before + weight);
   }
 
-  /**
-   * Returns the files, heaviest first, then last mentioned first. `cli/a.ts` and `/srv/cli/a.ts` are the same file: the weight of
-   * the shorter path goes to the longer path, or to the heaviest of several.
-   */
+  /** Heaviest first, then last mentioned first. `cli/a.ts` and `/srv/cli/a.ts` are one file: the weight goes to the longer path, or the heaviest. */
   ranked(): string[] {
     const weights = new Map([...this.#weights].reverse());
     const longerBySuffix = new Map<string, string[]>();

@@ -1,4 +1,4 @@
-import { assert } from "../core/assert.ts";
+import { assert } from "../core/damage.ts";
 import { copyCluster, joinCluster, type OpenCluster, type StepFeatures, startCluster } from "./cluster.ts";
 import type { LogRow } from "./forest.ts";
 import { copyTheme, joinTheme, startTheme, type Theme, uniteThemes } from "./themes.ts";

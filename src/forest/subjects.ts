@@ -1,4 +1,4 @@
-import { assert } from "../core/assert.ts";
+import { assert } from "../core/damage.ts";
 import { addInto, dot, normalize } from "../vector/vector.ts";
 
 const DAY_MS = 86_400_000;

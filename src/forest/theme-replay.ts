@@ -1,4 +1,4 @@
-import { assert } from "../core/assert.ts";
+import { assert } from "../core/damage.ts";
 import type { StepFeatures } from "./cluster.ts";
 import type { LogRow } from "./forest.ts";
 import type { GrowingTheme } from "./growing-forest.ts";

@@ -1,4 +1,4 @@
-import { assert } from "../core/assert.ts";
+import { assert } from "../core/damage.ts";
 import { addInto, dot, squaredLength } from "../vector/vector.ts";
 import { addStep, type StepFeatures, type VectorSum } from "./cluster.ts";
 

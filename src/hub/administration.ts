@@ -8,7 +8,6 @@ import { type Roles, rolesOf, schemaOf, tablesOf } from "./tables.ts";
 /** The key of the lock that lets only one administrator make the tables. It can be any number that others do not use. */
 const LOCK = "SELECT pg_advisory_xact_lock(7263814905)";
 
-/** What `initHub` has made. */
 export interface HubMade {
   tables: boolean;
   words: boolean;
@@ -16,9 +15,7 @@ export interface HubMade {
 
 /**
  * Makes the tables of a team in a database, unless it has them. Needs a role that may create roles and schemas.
- *
- * @param hub  With the team, if `words` is set.
- * @param words  True to also make the word index, of everything that was pushed before, too.
+ * @param words  True to also make the word index of all that was pushed. Then `hub` must be with the team.
  */
 export async function initHub(hub: HubConnection, team: string, words = false): Promise<HubMade> {
   const schema = schemaOf(team);
@@ -46,9 +43,7 @@ export async function initHub(hub: HubConnection, team: string, words = false): 
 
 /**
  * Lets a role of the database read or write the sessions of a team. With `read`, the role can no longer write.
- *
- * @throws {StoreError} `HUB_NOT_READY` if the team has no tables; `HUB_REFUSED` if the role is missing, or if the caller has no right to
- *   grant this, or to revoke writing.
+ * @throws {StoreError} `HUB_NOT_READY` without tables; `HUB_REFUSED` if the role is missing or the caller may not grant or revoke this.
  */
 export async function grantTeam(
   hub: HubConnection,
@@ -103,11 +98,7 @@ async function grantedRoles(client: PoolClient, schema: string): Promise<Roles> 
   return (await client.query<Roles>(sql)).rows[0]!;
 }
 
-/**
- * Runs a CREATE or GRANT unless somebody does the same for another database at the same time, because roles belong to the server.
- *
- * @returns false if somebody does.
- */
+/** Runs a CREATE or GRANT. Roles belong to the server: returns false if somebody does the same for another database now. */
 async function unlessRaced(client: PoolClient, sql: string): Promise<boolean> {
   await client.query("SAVEPOINT step");
   try {

@@ -5,10 +5,10 @@ import { hubNameOf, hubNotesOf, storeIdOf } from "../store/index.ts";
 import { HubConnection } from "./connection.ts";
 import { type EverywhereHit, type EverywhereOptions, searchEverywhere } from "./everywhere.ts";
 import { becomeOwn, isOfAll, Link } from "./link.ts";
-import { type PulledSession, Puller, type PullOptions } from "./pull.ts";
+import { type PulledSession, type PullOptions, pull } from "./pull.ts";
 import { type PushedSession, Pusher } from "./push.ts";
 import { enterHub, sessionsToPush } from "./remote.ts";
-import { Syncer, type SyncProgress, type SyncReport } from "./sync.ts";
+import { type SyncProgress, type SyncReport, sync } from "./sync.ts";
 
 export interface PushProgress {
   sessionId: string;
@@ -24,15 +24,12 @@ export interface PushOptions {
   sessions?: readonly string[];
   /** The projects whose sessions may leave this machine. Sessions without a project go only if `sessions` names them. */
   projects?: readonly string[];
-  /**
-   * True to send a session that has gone on both here and elsewhere as one of its own, which it then stays. False by default: then it
-   * is only named.
-   */
+  /** True to send a session that has gone on both here and elsewhere as one of its own, which it then stays; by default it is only named. */
   fork?: boolean;
   /**
-   * Decides about sessions that began in this store, or that it has taken, and of which the hub has forgotten all or some messages. By
-   * default they are kept, and `kept` in the report names them each time. Without `sessions`, it decides about those that an earlier push has named. `keep`: they are kept, and named no more. `forget`: they are forgotten here,
-   * too. `send`: they go to the hub again, as sessions of their own.
+   * Decides about this store's own or taken sessions of which the hub has forgotten messages; without `sessions`, those that an earlier push
+   * has named. `keep`: they are kept, and named no more. `forget`: they are forgotten here, too. `send`: they go to the hub again, as
+   * sessions of their own. By default they are kept, and `kept` in the report names them each time.
    */
   forgotten?: "keep" | "forget" | "send";
   signal?: AbortSignal;
@@ -251,14 +248,14 @@ class OpenedHub implements Hub {
   }
 
   async pull(store: Store, sessionId: string, options: PullOptions = {}): Promise<PulledSession> {
-    return new Puller(await this.#enter(store, "pull", options.signal, options.take)).pull(sessionId, options);
+    return pull(await this.#enter(store, "pull", options.signal, options.take), sessionId, options);
   }
 
   async sync(
     store: Store,
     { signal, onProgress }: { signal?: AbortSignal; onProgress?: (progress: SyncProgress) => void } = {},
   ): Promise<SyncReport> {
-    return new Syncer(await this.#enter(store, "sync", signal, false)).sync(onProgress);
+    return sync(await this.#enter(store, "sync", signal, false), onProgress);
   }
 
   /** Makes what a store notes be about this hub. @throws {StoreError} `STORE_READONLY`. */

@@ -3,13 +3,18 @@ import { deflateRawSync, inflateRawSync } from "node:zlib";
 import * as z from "zod/mini";
 import { digestOf } from "../core/digest.ts";
 import { StoreError } from "../core/errors.ts";
-import { HUB_BODY_BYTES_MAX, ID_CHARS_MAX, KEY_CHARS_MAX, NAMESPACE_ELEMENTS_MAX } from "../core/limits.ts";
+import {
+  HUB_BODY_BYTES_MAX,
+  ID_CHARS_MAX,
+  KEY_CHARS_MAX,
+  NAMESPACE_ELEMENTS_MAX,
+  TIME_MS_MAX,
+} from "../core/limits.ts";
 import { once } from "../core/once.ts";
 import type { SessionEvent, SessionHead } from "../session/moving/copies.ts";
 
 // What the bytes on a hub mean. The first byte of a body says its form.
 
-/** Deflated JSON. */
 const DEFLATED_JSON = 1;
 
 export function encodeBody(value: SessionHead | readonly SessionEvent[]): Buffer {
@@ -63,9 +68,6 @@ function isObject(value: unknown): value is Record<string, unknown> {
 function isTime(value: unknown): value is number {
   return typeof value === "number" && Math.abs(value) <= TIME_MS_MAX;
 }
-
-/** The last time that a `Date` has. */
-const TIME_MS_MAX = 8.64e15;
 
 const HEAD = once(() => {
   const time = z.number().check(z.gte(-TIME_MS_MAX), z.lte(TIME_MS_MAX));

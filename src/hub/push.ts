@@ -12,12 +12,11 @@ import {
   type Repositories,
   unlessDamagedIn,
 } from "../store/index.ts";
-import { commonPlace } from "./compare.ts";
 import { indexWords } from "./everywhere.ts";
 import type { Link } from "./link.ts";
 import { encodeBody } from "./log.ts";
 import { goneBack, lengthsThere, pathOnHub, rowOf } from "./rows.ts";
-import { bodyOfHead, headIn, headNote, type Place, placeSent, type Unsent, unsentFrom } from "./unsent.ts";
+import { bodyOfHead, commonPlace, headIn, headNote, type Place, placeSent, type Unsent, unsentFrom } from "./unsent.ts";
 
 /**
  * What became of a session. `gone`: the hub has forgotten it, or messages of it. `moved`: another store has taken it, and this one has
@@ -27,11 +26,9 @@ export type PushOutcome = "pushed" | "unchanged" | "gone" | "moved" | "behind" |
 
 export interface PushedSession {
   outcome: PushOutcome;
-  /** Messages that were sent. */
   messageCount: number;
 }
 
-/** Sends the sessions of a store to a hub. */
 export class Pusher {
   readonly #link: Link;
   readonly #repositories: Repositories;
@@ -41,12 +38,7 @@ export class Pusher {
     this.#repositories = link.repositories;
   }
 
-  /**
-   * Sends what the hub lacks of a session, in as many transactions as it takes. What was sent is noted after each, and a push that was
-   * cut off is continued by any other.
-   *
-   * @param project  What its project is called on the hub.
-   */
+  /** Sends what the hub lacks of a session. Each transaction is noted, so any push continues one that was cut off. @param project  Its name there. */
   async push(sessionId: string, project: string): Promise<PushedSession> {
     let sent = 0;
     let outcome: PushOutcome | undefined;
@@ -85,11 +77,7 @@ export class Pusher {
     return unsentFrom(this.#repositories, sessionId, place).events.length > 0;
   }
 
-  /**
-   * Deletes on the hub what was forgotten in the store.
-   *
-   * @returns how many sessions it had, and how many it still has, because another role began them.
-   */
+  /** Deletes on the hub what was forgotten in the store. `refusedCount`: sessions that it still has, because another role began them. */
   async forget(): Promise<{ forgottenCount: number; refusedCount: number }> {
     const { database } = this.#repositories;
     const numbers = this.#link.read(() => forgottenNumbers(this.#repositories));
@@ -146,10 +134,8 @@ export class Pusher {
   }
 
   /**
-   * Inserts the row of a session, without its title and items: they go with the first events, once its number is noted. If messages
-   * of it were forgotten here, what the hub had goes first, unless it has more than this store knows.
-   *
-   * @returns false if the hub has something else of it.
+   * Inserts the row of a session. Title and items go with the first events, once its number is noted. If messages of it were forgotten
+   * here, what the hub had goes first, unless it has more than this store knows. @returns false if the hub has something else of it.
    */
   async #begin(sessionId: string, project: string): Promise<boolean> {
     const notes = this.#link.notes(sessionId);
@@ -175,10 +161,7 @@ export class Pusher {
   }
 
   /**
-   * Sends the next events after a place, in one transaction.
-   *
-   * @param notes  What the hub has of the session.
-   * @param keep  How many messages of the path on the hub stay; undefined if all do.
+   * Sends the next events after a place, in one transaction. @param keep  How many messages of the path on the hub stay; by default all.
    * @returns "refused" if the log on the hub is not as this store knows it, or another store has taken the session.
    */
   async #sendFrom(
@@ -235,10 +218,8 @@ export class Pusher {
   }
 
   /**
-   * Finds out what the hub has of a session, and brings the notes up to date. It reads the whole log, so it is for what is rare: a
-   * rewind, an answer that was lost, a copy of this file, a session that was taken.
-   *
-   * @returns what became of it; or how many messages were sent.
+   * Finds out what the hub has of a session, and brings the notes up to date. It reads the whole log, for what is rare: a rewind, a lost
+   * answer, a copy of this file, a session that was taken. @returns what became of it; or how many messages were sent.
    */
   async #reconcile(sessionId: string, project: string): Promise<PushOutcome | number> {
     const row = await rowOf(this.#link, sessionId);

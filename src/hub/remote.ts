@@ -91,9 +91,7 @@ export function forgottenOnHub(store: Store): string[] {
 }
 
 /**
- * Returns the sessions that a push may send.
- *
- * @param ids  By default the sessions of `projects`. Copies are left out.
+ * Returns the sessions that a push may send: by default those of `projects`. Copies are left out.
  * @throws {StoreError} `SESSION_NOT_FOUND`; `STORE_CORRUPT`, unless `onDamaged` is given.
  */
 export function sessionsToPush(
@@ -118,7 +116,6 @@ export function followsOf({ database, settings }: Pick<Repositories, "database" 
   return database.read(() => (settings.get(FOLLOWS) as Follows | undefined) ?? NOTHING);
 }
 
-/** Returns what a store follows. */
 export function followedOf(store: Store): Pick<Follows, "projects" | "all"> {
   const { projects, all } = followsOf(internalsOf(store).repositories);
   return { projects, all };

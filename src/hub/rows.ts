@@ -5,7 +5,6 @@ import type { HubConnection } from "./connection.ts";
 import type { Link } from "./link.ts";
 import { eventsOf, HubPath, type LogRow, logPage } from "./log.ts";
 
-/** The row of a session on the hub. */
 export interface SessionRow {
   sessionNo: number;
   origin: string;
@@ -13,7 +12,6 @@ export interface SessionRow {
   holder: string;
   beganBy: string;
   project: string;
-  /** A digest of its head. */
   head: string;
   length: number;
   messageCount: number;
@@ -28,11 +26,7 @@ export const HEAD_DIGEST = "left(encode(sha256(head), 'hex'), 32)";
 export const SESSION_COLUMNS = `session_no AS "sessionNo", origin, session_id AS name, holder, began_by AS "beganBy", project, ${HEAD_DIGEST} AS head, length,
   message_count AS "messageCount", last_at_ms AS "lastAtMs", pushed_by AS "pushedBy"`;
 
-/**
- * Yields the events of a session's log from a place on, as many as a push has sent at once. `length` counts all until then.
- *
- * @param until  How many events the session's row says that it has.
- */
+/** Yields the events of a session's log from a place to its end, as many as a push has sent at once. `length` counts all until then. */
 export async function* logFrom(
   link: Link,
   { sessionNo, length: until }: Pick<SessionRow, "sessionNo" | "length">,
@@ -66,7 +60,6 @@ export async function rowOf(link: Link, sessionId: string): Promise<SessionRow |
   });
 }
 
-/** Reads the whole log of a session. */
 export async function pathOnHub(link: Link, row: SessionRow): Promise<HubPath> {
   const path = new HubPath();
   for await (const { events } of logFrom(link, row, 0)) path.add(events);

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
-import { compactionNote } from "../core/compaction.ts";
 import { StoreError } from "../core/errors.ts";
 import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
 import { type Message, type Part, parseMessage } from "../core/message.ts";
+import { compactionNote } from "../core/notes.ts";
 import { baseNameOf, projectAt } from "../core/project.ts";
 import { OPENING_MESSAGES, OPENING_MESSAGES_MIN } from "../core/remembered.ts";
 import type { TranscriptPoint } from "../core/transcript-point.ts";

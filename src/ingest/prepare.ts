@@ -1,13 +1,14 @@
 import { extractArtifacts } from "../core/artifacts.ts";
 import type { Clock } from "../core/clock.ts";
 import { digestOf } from "../core/digest.ts";
+import { StoreError } from "../core/errors.ts";
 import type { ParsedMessage } from "../core/message.ts";
-import { wholeNumber } from "../core/options.ts";
+import { ignoreRejection, wholeNumber } from "../core/options.ts";
 import { textOf } from "../core/text.ts";
 import { messageTokens, type TokenCounter } from "../core/tokens.ts";
 import { type Embedder, isRemote, type LocalEmbedder } from "../models/embedder.ts";
 import type { MessageRow } from "../store/index.ts";
-import { checkedVector } from "./request-vectors.ts";
+import { isUsable } from "../vector/vector.ts";
 
 export interface PrepareOptions {
   embedder: Embedder;
@@ -40,6 +41,15 @@ export function prepareMessage(message: ParsedMessage, { embedder, tokenCounter,
     embedderId: embedding === undefined ? undefined : embedder.id,
     vectorDueSinceMs: isDue ? clock() : undefined,
   };
+}
+
+/** @throws {StoreError} `VECTOR_INVALID` for a vector that would spoil the centroid of its cluster. */
+export function checkedVector(vector: Float32Array, dimension: number): Float32Array {
+  if (vector instanceof Float32Array && vector.length === dimension && isUsable(vector)) return vector;
+  ignoreRejection(vector);
+  const actual = (vector as Float32Array | null)?.length ?? 0;
+  const reason = actual === dimension ? "it is zero, not finite, or not a Float32Array" : "it has another dimension";
+  throw new StoreError("VECTOR_INVALID", { reason, expected: dimension, actual });
 }
 
 function embeddingOf(embedder: LocalEmbedder, text: string): Float32Array | undefined {

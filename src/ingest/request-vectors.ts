@@ -1,17 +1,14 @@
 import { StoreError } from "../core/errors.ts";
-import { ignoreRejection } from "../core/options.ts";
 import { untilAborted } from "../core/until-aborted.ts";
 import type { RemoteEmbedder } from "../models/embedder.ts";
 import type { OnUsage } from "../models/usage.ts";
-import { isUsable } from "../vector/vector.ts";
+import { checkedVector } from "./prepare.ts";
 
 export const CALL_MS_MAX = 180_000;
 
 /**
  * Requests a vector for each text, and checks the vectors. `onSend` is called before each request that is paid for.
- *
- * @throws the signal's reason once it is aborted; an error of the embedder; {StoreError} `MODEL_UNAVAILABLE` after
- * `CALL_MS_MAX`, `MODEL_ANSWER_INVALID`, `VECTOR_INVALID`.
+ * @throws {StoreError} `MODEL_UNAVAILABLE` after `CALL_MS_MAX`, `MODEL_ANSWER_INVALID`, `VECTOR_INVALID`; what the embedder throws.
  */
 export async function requestVectors(
   embedder: RemoteEmbedder,
@@ -38,13 +35,4 @@ export async function requestVectors(
   } finally {
     clearTimeout(timer);
   }
-}
-
-/** @throws {StoreError} `VECTOR_INVALID` for a vector that would spoil the centroid of its cluster. */
-export function checkedVector(vector: Float32Array, dimension: number): Float32Array {
-  if (vector instanceof Float32Array && vector.length === dimension && isUsable(vector)) return vector;
-  ignoreRejection(vector);
-  const actual = (vector as Float32Array | null)?.length ?? 0;
-  const reason = actual === dimension ? "it is zero, not finite, or not a Float32Array" : "it has another dimension";
-  throw new StoreError("VECTOR_INVALID", { reason, expected: dimension, actual });
 }

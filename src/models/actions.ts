@@ -1,7 +1,7 @@
 import type { Action, ActionKind, ActionOutcome, StepAction } from "../core/action.ts";
 import { mayBeNote } from "../core/artifacts.ts";
-import { isInjected } from "../core/injected.ts";
 import type { Part, ToolCallPart, ToolResultPart } from "../core/message.ts";
+import { isInjected } from "../core/text.ts";
 import { baseName } from "../core/working-set.ts";
 import { errorSignature } from "./error-signature.ts";
 import { cutLine, excerpt, oneLine, plainText } from "./lines.ts";

@@ -1,6 +1,6 @@
-import { compactionNote } from "../core/compaction.ts";
 import { ownWords } from "../core/harness.ts";
 import type { Message, Role } from "../core/message.ts";
+import { compactionNote } from "../core/notes.ts";
 import { cutLine, oneLine, plainText } from "./lines.ts";
 import { isSameMatter } from "./same-matter.ts";
 import { type Sentence, sentencesOf } from "./sentences.ts";

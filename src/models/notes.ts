@@ -1,7 +1,7 @@
 import type { Action } from "../core/action.ts";
-import { isInjected } from "../core/injected.ts";
 import type { Part, Role, ToolCallPart } from "../core/message.ts";
 import type { NotedMessage, Notes } from "../core/notes.ts";
+import { isInjected } from "../core/text.ts";
 import { filesIn } from "../core/working-set.ts";
 import { type ActionResult, actionsIn, actionsOfCall, errorLinesIn, isChange, isOfFile, resultOf } from "./actions.ts";
 import { cutLine, excerpt, oneLine, plainText } from "./lines.ts";

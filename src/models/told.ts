@@ -1,7 +1,7 @@
-import { compactionNote } from "../core/compaction.ts";
 import { ownWords, withoutElements } from "../core/harness.ts";
-import { isInjected } from "../core/injected.ts";
 import type { Message, Part, Role } from "../core/message.ts";
+import { compactionNote } from "../core/notes.ts";
+import { isInjected } from "../core/text.ts";
 import { cutLine, excerpt, oneLine, plainText } from "./lines.ts";
 import { type Sentence as ProseSentence, sentencesOf } from "./sentences.ts";
 import { forEachWord, words } from "./words.ts";

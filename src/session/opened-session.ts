@@ -19,8 +19,7 @@ import { compact } from "../ingest/frontier.ts";
 import type { Changed } from "../ingest/graduate.ts";
 import { prepareMessage } from "../ingest/prepare.ts";
 import { FORGOTTEN_PLACE, NAMED_FORGOTTEN_PLACE, newMessages, type SyncKey } from "../ingest/sync.ts";
-import { followTranscript } from "../ingest/transcript.ts";
-import { undo } from "../ingest/undo.ts";
+import { followTranscript, undo } from "../ingest/undo.ts";
 import { actionsOfStep } from "../models/actions.ts";
 import { TITLES } from "../models/title.ts";
 import {
@@ -33,6 +32,7 @@ import {
   loadSessionState,
   pinStep,
   putItem,
+  type Repositories,
   type RewindTarget,
   rewind,
   type SessionOverview,
@@ -44,12 +44,19 @@ import type { Resolving } from "./background.ts";
 import { CONTEXT_OPTIONS, type ContextOptions, type RenderOptions } from "./context-options.ts";
 import { Contexts } from "./contexts.ts";
 import { SessionEntries } from "./entries.ts";
-import { type Placement, placementAt } from "./placement.ts";
 import type { SessionPorts } from "./ports.ts";
 import type { PreparedMessage } from "./prepared.ts";
 import type { Pressure } from "./pressure.ts";
 import { type ResolveDirtyOptions, Resolver, type StartResolvingOptions } from "./resolver.ts";
-import { type ClusterInfo, clustersOf, type RootInfo, type ThemeInfo, themesOf } from "./roots.ts";
+import {
+  type ClusterInfo,
+  clustersOf,
+  type Placement,
+  placementAt,
+  type RootInfo,
+  type ThemeInfo,
+  themesOf,
+} from "./roots.ts";
 import type {
   AppendOptions,
   ForkOptions,
@@ -101,10 +108,7 @@ const FRESH_CHARS_MAX = 64 * 1024;
 /** Another writer may change the session during `sync`. Then `sync` starts again, up to this many times. */
 const SYNC_ATTEMPTS_MAX = 10;
 
-/**
- * The only implementation of `Session`. Methods that are not in `Session` are internal: see `internalsOf`. It is long because
- * `Session` has many methods; what they do is in the rooms below.
- */
+/** The only implementation of `Session`. Methods that are not in `Session` are internal: see `internalsOf`. */
 export class OpenedSession implements Session {
   readonly id: string;
   readonly #ports: SessionPorts;
@@ -175,8 +179,8 @@ export class OpenedSession implements Session {
     const parsed = parseMessages(history);
     const digests = parsed.map(digestOf);
     const { nextSeq } = this.#current();
-    const { database, messages, sessions } = this.#ports.repositories;
-    const branches = database.read(() => sessions.withBranches(this.id)).join();
+    const { messages } = this.#ports.repositories;
+    const branches = this.#read(({ sessions }) => sessions.withBranches(this.id)).join();
     const isLastStored = this.#lastHistory?.branches === branches && nextSeq > 0;
     const last = isLastStored ? this.#lastHistory!.keys : [];
     this.#syncKeys ??= { keys: [], nextSeq: 0 };
@@ -212,8 +216,7 @@ export class OpenedSession implements Session {
   }
 
   #syncKeysFrom(seqFrom: number): SyncKey[] {
-    const { database, messages, tombstones } = this.#ports.repositories;
-    return database.read(() => {
+    return this.#read(({ messages, tombstones }) => {
       const { hasName } = tombstones.recognizersIn(this.id);
       return messages.syncKeys(this.id, seqFrom).map(({ externalId, digest, seq }) => {
         const hadId = digest === FORGOTTEN_PLACE && !hasName(nameInSession(undefined, seq));
@@ -226,8 +229,7 @@ export class OpenedSession implements Session {
   #placesIn(keys: readonly SyncKey[]): (externalId: string | undefined, digest: Buffer) => readonly string[] {
     const places = [FORGOTTEN_PLACE, NAMED_FORGOTTEN_PLACE];
     if (!keys.some(({ digest }) => places.includes(digest))) return () => [];
-    const { database, tombstones } = this.#ports.repositories;
-    const { hasContent, hasName } = database.read(() => tombstones.recognizersIn(this.id));
+    const { hasContent, hasName } = this.#read(({ tombstones }) => tombstones.recognizersIn(this.id));
     return (externalId, digest) => {
       if (externalId !== undefined && hasName(externalId)) return places;
       if (!hasContent(digest)) return [];
@@ -235,19 +237,13 @@ export class OpenedSession implements Session {
     };
   }
 
-  /**
-   * Leaves out what was forgotten under its id, and results of calls that were forgotten. A host may have shortened the results, so
-   * that their content is not recognized.
-   *
-   * @param unknown  The indexes of messages that the session does not hold, in order.
-   */
+  /** Leaves out of `unknown` what was forgotten under its id, and results of forgotten calls, which a host may have shortened. */
   #withoutForgotten(
     messages: readonly ParsedMessage[],
     keys: readonly SyncKey[],
     unknown: readonly number[],
   ): number[] {
-    const { database, tombstones } = this.#ports.repositories;
-    const { hasName } = database.read(() => tombstones.recognizersIn(this.id));
+    const { hasName } = this.#read(({ tombstones }) => tombstones.recognizersIn(this.id));
     const isUnknown = new Set(unknown);
     const forgottenCalls = new Set<string>();
     return messages.flatMap(({ role, parts, externalId }, index) => {
@@ -267,11 +263,12 @@ export class OpenedSession implements Session {
 
   /** Refuses the array of a session that was forgotten as a whole. What is new in it cannot be told from what was forgotten. */
   #assertNotForgotten(parsed: readonly ParsedMessage[], digests: readonly Buffer[]): void {
-    const { database, tombstones } = this.#ports.repositories;
     const opening = parsed.flatMap(({ role, parts }, index) => {
       return OPENING_ROLES.includes(role) && textOf(parts) !== "" ? [digests[index]!] : [];
     });
-    const isForgotten = database.read(() => tombstones.hasForgotten(this.id, opening.slice(0, OPENING_MESSAGES)));
+    const isForgotten = this.#read(({ tombstones }) =>
+      tombstones.hasForgotten(this.id, opening.slice(0, OPENING_MESSAGES)),
+    );
     if (isForgotten) throw new StoreError("SESSION_FORGOTTEN", { sessionId: this.id });
   }
 
@@ -287,10 +284,7 @@ export class OpenedSession implements Session {
     return this.#resolver.resolveDirty(options, { isImported: false, hasUpkeep: true });
   }
 
-  /**
-   * Like `resolveDirty`, for imports, which resolve many sessions: without the store's upkeep. Work with tools gets an overview only,
-   * because contexts of it have hardly any room for what else a model would be paid for.
-   */
+  /** Like `resolveDirty`, for imports: without upkeep, and with overviews only for work with tools, whose contexts have no room for more. */
   async resolveImported(options: { signal?: AbortSignal } = {}): Promise<ResolveResult> {
     return this.#resolver.resolveDirty(options, { isImported: true, hasUpkeep: false });
   }
@@ -325,8 +319,7 @@ export class OpenedSession implements Session {
   /** Internal. @throws {StoreError} `SESSION_COPIED`. */
   assertOwn(): void {
     if (this.#isOwn) return;
-    const { database, sessions } = this.#ports.repositories;
-    const row = database.read(() => sessions.byId(this.id));
+    const row = this.#read(({ sessions }) => sessions.byId(this.id));
     if (row !== undefined && row.author !== null)
       throw new StoreError("SESSION_COPIED", { sessionId: this.id, author: row.author });
     this.#isOwn = row !== undefined;
@@ -364,8 +357,7 @@ export class OpenedSession implements Session {
   }
 
   branches(): Branch[] {
-    const { database, sessions } = this.#ports.repositories;
-    return database.read(() => sessions.branches(this.id));
+    return this.#read(({ sessions }) => sessions.branches(this.id));
   }
 
   edit(messageId: number, message: MessageInput): AppendResult {
@@ -430,9 +422,8 @@ export class OpenedSession implements Session {
 
   messages(options: MessagesOptions = {}): Message[] {
     const { seqFrom, seqTo, limit, last } = parseOptions("messages", MESSAGES_OPTIONS(), options);
-    const { database, messages, remembered } = this.#ports.repositories;
     if (limit === 0 || last === 0) return [];
-    return database.read(() => {
+    return this.#read(({ messages, remembered }) => {
       const found =
         last === undefined
           ? messages.range(this.id, seqFrom, seqTo, limit)
@@ -447,10 +438,9 @@ export class OpenedSession implements Session {
 
   /** Yields all messages in pages: those of the path, then those of each branch. */
   *everyPage(): Generator<Message[]> {
-    const { database, sessions, messages } = this.#ports.repositories;
-    for (const id of database.read(() => sessions.withBranches(this.id))) {
+    for (const id of this.#read(({ sessions }) => sessions.withBranches(this.id))) {
       for (let first = 0; ; ) {
-        const page = database.read(() => messages.range(id, first, Number.MAX_SAFE_INTEGER, PAGE_LIMIT_MAX));
+        const page = this.#read(({ messages }) => messages.range(id, first, Number.MAX_SAFE_INTEGER, PAGE_LIMIT_MAX));
         yield page;
         if (page.length < PAGE_LIMIT_MAX) break;
         first = page.at(-1)!.seq + 1;
@@ -460,10 +450,9 @@ export class OpenedSession implements Session {
 
   /** Yields all entries in pages: those of the path, then those of each branch. */
   *everyEntry(): Generator<Entry[]> {
-    const { database, sessions, entries } = this.#ports.repositories;
-    for (const id of database.read(() => sessions.withBranches(this.id))) {
+    for (const id of this.#read(({ sessions }) => sessions.withBranches(this.id))) {
       for (let after = 0; ; ) {
-        const page = database.read(() => entries.after(id, after, BATCH_MESSAGES_MAX));
+        const page = this.#read(({ entries }) => entries.after(id, after, BATCH_MESSAGES_MAX));
         yield page;
         if (page.length < BATCH_MESSAGES_MAX) break;
         after = page.at(-1)!.position;
@@ -472,34 +461,35 @@ export class OpenedSession implements Session {
   }
 
   get project(): string | null {
-    const { database, sessions } = this.#ports.repositories;
-    return database.read(() => sessions.byId(this.id))?.project ?? null;
+    return this.#read(({ sessions }) => sessions.byId(this.id))?.project ?? null;
   }
 
   roots(options?: { level?: "theme" }): ThemeInfo[];
   roots(options: { level: "cluster" }): ClusterInfo[];
   roots(options?: { level?: SessionLevel }): RootInfo[];
   roots(options: { level?: SessionLevel } = {}): RootInfo[] {
-    const { repositories } = this.#ports;
     const { level } = parseOptions("roots", ROOTS_OPTIONS(), options);
     const read = level === "theme" ? themesOf : clustersOf;
-    return repositories.database.read((): RootInfo[] => read(repositories, this.id));
+    return this.#read((repositories): RootInfo[] => read(repositories, this.id));
   }
 
   /** Returns why a step is in its cluster. @throws {StoreError} `OPTION_INVALID` if no step of the session entered it there. */
   placement(position: number): Placement {
     wholeNumber("position", position, 1, Number.MAX_SAFE_INTEGER);
-    const { repositories } = this.#ports;
-    return repositories.database.read(() => placementAt(repositories, this.id, position));
+    return this.#read((repositories) => placementAt(repositories, this.id, position));
   }
 
   /** A function as a field keeps the platform from cloning the object without its methods. */
   readonly info = (): SessionOverview => {
-    const { database, overviews } = this.#ports.repositories;
-    const overview = database.read(() => overviews.of(this.id));
+    const overview = this.#read(({ overviews }) => overviews.of(this.id));
     if (overview === undefined) throw new StoreError("SESSION_NOT_FOUND", { sessionId: this.id });
     return overview;
   };
+
+  #read<T>(read: (repositories: Repositories) => T): T {
+    const { repositories } = this.#ports;
+    return repositories.database.read(() => read(repositories));
+  }
 
   /** Changes the session. After an error, memory may differ from the file, so the session is loaded again at its next use. */
   #change<T>(change: (state: SessionState) => Changed<T>): T {

@@ -85,7 +85,7 @@ import { type ImportedRows, importRowsOf, rowLines } from "./moving/moved-rows.t
 import { openSession } from "./open-session.ts";
 import { OpenedSession } from "./opened-session.ts";
 import { type ChosenPorts, SessionPorts } from "./ports.ts";
-import { type ProjectInfo, projectsOf } from "./projects.ts";
+import { type ProjectInfo, projectsOf } from "./roots.ts";
 import type {
   DoctorOptions,
   ExcludeOptions,
@@ -99,26 +99,7 @@ import type {
   UpkeepOptions,
   VerifyOptions,
 } from "./store.ts";
-import {
-  BACKUP_OPTIONS,
-  DOCTOR_OPTIONS,
-  EMBEDDER,
-  EXCLUDE_OPTIONS,
-  EXPORT_OPTIONS,
-  FORGET_OPTIONS,
-  LOST_OPTIONS,
-  OPEN_OPTIONS,
-  RECAP_OPTIONS,
-  REEMBED_OPTIONS,
-  RENAME_PROJECT_OPTIONS,
-  RESTORE_OPTIONS,
-  SESSION_LIST,
-  SESSIONS_OPTIONS,
-  SUBJECT_OPTIONS,
-  SUBJECTS_OPTIONS,
-  UPKEEP_OPTIONS,
-  VERIFY_OPTIONS,
-} from "./store-options.ts";
+import { EMBEDDER, optionsOf, SESSION_LIST } from "./store-options.ts";
 
 /** `close` adds at most this many messages to the full-text index, in at most this time. Searches scan the others. */
 const CLOSING_MESSAGES_MAX = 2_000;
@@ -131,7 +112,7 @@ const CLOSING_MS_MAX = 250;
  *   `STORE_BUSY`, `STORE_CORRUPT`, `OPTION_INVALID`.
  */
 export function openStore(path: string, options: OpenOptions = {}): Store {
-  const { readonly, durability, busyTimeoutMs, ...given } = parseOptions("openStore", OPEN_OPTIONS(), options);
+  const { readonly, durability, busyTimeoutMs, ...given } = optionsOf("openStore", options);
   const database = openDatabase(textValue("path", path), { readonly, durability, busyTimeoutMs });
   try {
     const open = (): OpenedStore =>
@@ -217,10 +198,7 @@ function refuseWork(actual: unknown): never {
   throw new StoreError("OPTION_INVALID", { option: "the work of atomically", expected, actual });
 }
 
-/**
- * The only implementation of `Store`. Methods that are not in `Store` are internal: see `internalsOf`. It is long because `Store` has
- * many methods; each is a few lines.
- */
+/** The only implementation of `Store`. Methods that are not in `Store` are internal: see `internalsOf`. */
 export class OpenedStore implements Store {
   readonly #database: StoreDatabase;
   readonly #repositories: Repositories;
@@ -278,7 +256,7 @@ export class OpenedStore implements Store {
   }
 
   renameProject(project: string, name: string, options: RenameProjectOptions = {}): void {
-    const { merge } = parseOptions("renameProject", RENAME_PROJECT_OPTIONS(), options);
+    const { merge } = optionsOf("renameProject", options);
     const [named, given] = [parseValue("project", identifier(), project), parseValue("name", identifier(), name)];
     if (merge) {
       mergeProjects(this.#repositories, named, given);
@@ -298,7 +276,7 @@ export class OpenedStore implements Store {
   }
 
   sessions(options: SessionsOptions = {}): SessionOverview[] {
-    const { onUnreadable, ...given } = parseOptions("sessions", SESSIONS_OPTIONS(), options);
+    const { onUnreadable, ...given } = optionsOf("sessions", options);
     const wanted = this.#scoped(given);
     const { overviews } = this.#repositories;
     try {
@@ -324,18 +302,18 @@ export class OpenedStore implements Store {
   }
 
   subjects(options: SubjectsOptions = {}): SubjectInfo[] {
-    const { project, limit } = this.#scoped(parseOptions("subjects", SUBJECTS_OPTIONS(), options));
+    const { project, limit } = this.#scoped(optionsOf("subjects", options));
     return this.#database.read(() => subjectsOf(this.#repositories, project, limit));
   }
 
   subject(handle: string, options: SubjectOptions = {}): SubjectPage {
-    const wanted = this.#scoped(parseOptions("subject", SUBJECT_OPTIONS(), options));
+    const wanted = this.#scoped(optionsOf("subject", options));
     const reader = tolerantReader(this.#repositories, wanted);
     return this.#database.read(() => subjectPage(this.#repositories, textValue("the handle", handle), wanted, reader));
   }
 
   recap(options: RecapOptions = {}): Recap {
-    const wanted = this.#scoped(parseOptions("recap", RECAP_OPTIONS(), options));
+    const wanted = this.#scoped(optionsOf("recap", options));
     const untilMs = wanted.untilMs ?? this.#ports.clock();
     const sinceMs = wanted.sinceMs ?? untilMs - RECAP_MS_DEFAULT;
     if (wanted.untilMs !== undefined && untilMs < sinceMs) {
@@ -369,7 +347,7 @@ export class OpenedStore implements Store {
   }
 
   lost(options: LostOptions = {}): Lost | undefined {
-    const { sessionId, summaryId, project, limit } = this.#scoped(parseOptions("lost", LOST_OPTIONS(), options));
+    const { sessionId, summaryId, project, limit } = this.#scoped(optionsOf("lost", options));
     const { overviews } = this.#repositories;
     return this.#database.read(() => {
       const summary = summaryId === undefined ? undefined : this.message(summaryId);
@@ -417,7 +395,7 @@ export class OpenedStore implements Store {
   async upkeep(options: UpkeepOptions = {}): Promise<EmbedResult> {
     this.#database.refuseAtomic("upkeep");
     this.#database.assertWritable("upkeep");
-    const { only, ...wanted } = parseOptions("upkeep", UPKEEP_OPTIONS(), options);
+    const { only, ...wanted } = optionsOf("upkeep", options);
     const embedding = { ...wanted, signal: this.#ports.signalOf(wanted.signal) };
     if (only === "vectors") return this.#ports.vectors.embed({ ...embedding, again: true });
     return this.#ports.upkeep.run(embedding, true);
@@ -427,7 +405,7 @@ export class OpenedStore implements Store {
   reembed(options: ReembedOptions & { dryRun?: false }): Promise<ReembedResult>;
   reembed(options: ReembedOptions): Promise<ReembedResult | ReembedEstimate>;
   async reembed(options: ReembedOptions): Promise<ReembedResult | ReembedEstimate> {
-    const { similarityMin, signal, onProgress, dryRun, ...given } = parseOptions("reembed", REEMBED_OPTIONS(), options);
+    const { similarityMin, signal, onProgress, dryRun, ...given } = optionsOf("reembed", options);
     const embedder =
       given.embedder === hashingEmbedder ? given.embedder : calledBy(this.#database, "the embedder", given.embedder);
     if (dryRun) return this.#database.read(() => reembedEstimate(this.#repositories, embedder));
@@ -445,7 +423,6 @@ export class OpenedStore implements Store {
     return result;
   }
 
-  /** Internal. @see measuredSimilarity */
   measuredSimilarity(embedder: Embedder): Promise<number | null> {
     return measuredSimilarity(this.#repositories, embedder, this.#ports.signalOf(undefined));
   }
@@ -474,7 +451,7 @@ export class OpenedStore implements Store {
 
   verify(options: VerifyOptions = {}): VerifyReport {
     this.#database.refuseAtomic("verify"); // SQLite writes the totals of the full-text index when it commits
-    const { rebuild, onProgress = () => {} } = parseOptions("verify", VERIFY_OPTIONS(), options);
+    const { rebuild, onProgress = () => {} } = optionsOf("verify", options);
     const report = verifyStore(this.#repositories, {
       ...TITLES,
       rebuild,
@@ -489,15 +466,11 @@ export class OpenedStore implements Store {
 
   async backup(path: string, options: BackupOptions = {}): Promise<BackupReport> {
     this.#database.refuseAtomic("backup");
-    const checked = parseOptions("backup", BACKUP_OPTIONS(), options);
+    const checked = optionsOf("backup", options);
     return backupStore(this.#database, textValue("path", path), checked, this.#closing.signal);
   }
 
-  /**
-   * Puts a copy of this store in the place of another, which is kept under another name, if `verify` finds nothing wrong with this one.
-   *
-   * @throws {StoreError} `STORE_CORRUPT`; see `restoreStore`.
-   */
+  /** Puts a copy of this store in the place of another, if `verify` finds nothing wrong with it: see `restoreStore`. */
   async restoreTo(
     path: string,
     {
@@ -519,7 +492,7 @@ export class OpenedStore implements Store {
   export(options?: ExportOptions): Generator<ExportLine> | Generator<string>;
   export(options: ExportOptions = {}): Generator<ExportLine> | Generator<string> {
     this.#database.assertOpen();
-    const { rows, onUnreadable, ...wanted } = parseOptions("export", EXPORT_OPTIONS(), options);
+    const { rows, onUnreadable, ...wanted } = optionsOf("export", options);
     if (rows && onUnreadable !== undefined) {
       const expected = "left out with `rows`, because a session moves as a whole or not at all";
       throw new StoreError("OPTION_INVALID", { option: "onUnreadable", expected, actual: onUnreadable });
@@ -538,7 +511,6 @@ export class OpenedStore implements Store {
       : exportLines(this.#repositories, { ...wanted, ...(onUnreadable && { onUnreadable }) });
   }
 
-  /** Internal: see `importRows` of the imports. */
   importRows(path: string): ImportedRows[] {
     this.#database.refuseAtomic("importRows");
     try {
@@ -551,11 +523,11 @@ export class OpenedStore implements Store {
   }
 
   doctor(options: DoctorOptions = {}): Finding[] {
-    return examine(this.#ports, parseOptions("doctor", DOCTOR_OPTIONS(), options));
+    return examine(this.#ports, optionsOf("doctor", options));
   }
 
   forget(sessions: string | readonly string[], options: ForgetOptions = {}): ForgetReport {
-    const { messageIds, sinceMs, untilMs, related, dryRun } = parseOptions("forget", FORGET_OPTIONS(), options);
+    const { messageIds, sinceMs, untilMs, related, dryRun } = optionsOf("forget", options);
     const ids = typeof sessions === "string" ? [sessions] : parseValue("sessions", SESSION_LIST(), sessions);
     for (const id of ids) textValue("session id", id);
     if (messageIds !== undefined && ids.length !== 1) {
@@ -640,12 +612,12 @@ export class OpenedStore implements Store {
   }
 
   restore(sessionId: string, options: RestoreOptions = {}): boolean {
-    const { messageIds } = parseOptions("restore", RESTORE_OPTIONS(), options);
+    const { messageIds } = optionsOf("restore", options);
     return restoreForgotten(this.#repositories, textValue("session id", sessionId), messageIds);
   }
 
   exclude(options: ExcludeOptions = {}): Exclusions {
-    const { remove, paths, projects } = parseOptions("exclude", EXCLUDE_OPTIONS(), options);
+    const { remove, paths, projects } = optionsOf("exclude", options);
     if (paths.length + projects.length === 0) return this.exclusions();
     return changeExclusions(this.#repositories, { paths: paths.map((path) => resolve(path)), projects }, remove);
   }
@@ -681,15 +653,11 @@ export class OpenedStore implements Store {
     return this.#queries.rows(sql, options);
   }
 
-  /** Returns what imports and watches leave out. */
   exclusions(): Exclusions {
     return this.#database.read(() => exclusionsOf(this.#repositories));
   }
 
-  /**
-   * Returns the version of the store's contents. Some number in it changes whenever anyone appends, forgets, goes back, renames
-   * or moves a frontier. The call takes microseconds.
-   */
+  /** Some number changes whenever anyone appends, forgets, goes back, renames or moves a frontier. The call takes microseconds. */
   position(): { dataVersion: number; ownChanges: number; newestMessageId: number; logPosition: number } {
     const { messages, unions } = this.#repositories;
     return this.#database.read(() => ({

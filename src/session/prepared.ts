@@ -24,7 +24,6 @@ export function isUsual({ embedder, tokenCounter, clock }: PrepareOptions): bool
   return embedder === USUAL.embedder && tokenCounter === USUAL.tokenCounter && clock === USUAL.clock;
 }
 
-/** Prepares a message without a store. */
 export function prepareApart(message: ParsedMessage): PreparedMessage {
   const prepared = prepareMessage(message, USUAL);
   return { ...prepared, searchWords: searchWords(prepared.text).join(" ") };

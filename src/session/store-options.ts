@@ -6,9 +6,12 @@ import {
   abortSignal,
   callback,
   type FieldsOf,
+  type Given,
   identifier,
   listOf,
+  type ObjectSchema,
   oneWordOf,
+  parseOptions,
   port,
   share,
   text,
@@ -39,8 +42,6 @@ import type {
   VerifyOptions,
 } from "./store.ts";
 
-// The schemas for the options of a store's methods. The interfaces document the options.
-
 const EMBED_WAIT_MS_MAX = 24 * 60 * 60 * 1_000;
 
 export const EMBEDDER = once(() => {
@@ -55,121 +56,6 @@ export const EMBEDDER = once(() => {
   return either.check(z.refine(isCosine, { error: expected }));
 });
 
-export const OPEN_OPTIONS = once(() =>
-  z.strictObject({
-    embedder: z.optional(
-      z.union([EMBEDDER(), callback<(id: string, dimension: number) => Embedder>()], {
-        error: "an embedder, or a function that returns one",
-      }),
-    ),
-    summarizer: z.optional(
-      port<Summarizer>("a summarizer, with `id`, `promptVersion` and `summarize`", {
-        id: "string",
-        promptVersion: "number",
-        summarize: "function",
-      }),
-    ),
-    tokenCounter: z.optional(
-      port<TokenCounter>("a token counter, with `name` and `count`", { name: "string", count: "function" }),
-    ),
-    durability: z._default(oneWordOf(["process", "power"]), "process"),
-    readonly: z._default(trueOrFalse(), false),
-    busyTimeoutMs: z._default(whole(0, 600_000), 5_000),
-    clock: z.optional(callback<Clock>()),
-  } satisfies FieldsOf<OpenOptions>),
-);
-
-export const SESSIONS_OPTIONS = once(() =>
-  z.strictObject({
-    prefix: z.optional(text()),
-    project: z.optional(identifier()),
-    sinceMs: z.optional(unixMs()),
-    tag: z.optional(identifier()),
-    hidden: z.optional(trueOrFalse()),
-    limit: z.optional(whole(0)),
-    offset: z.optional(whole(0)),
-    onUnreadable: z.optional(callback<NonNullable<SessionsOptions["onUnreadable"]>>()),
-  } satisfies FieldsOf<SessionsOptions>),
-);
-
-export const SUBJECTS_OPTIONS = once(() =>
-  z.strictObject({
-    project: z.optional(identifier()),
-    limit: z._default(whole(0, PAGE_LIMIT_MAX), SUBJECTS_LIMIT_DEFAULT),
-  } satisfies FieldsOf<SubjectsOptions>),
-);
-
-export const SUBJECT_OPTIONS = once(() =>
-  z.strictObject({
-    limit: z._default(whole(0, PAGE_LIMIT_MAX), SUBJECT_LIMIT_DEFAULT),
-    project: z.optional(identifier()),
-    onUnreadable: z.optional(callback<NonNullable<SubjectOptions["onUnreadable"]>>()),
-  } satisfies FieldsOf<SubjectOptions>),
-);
-
-export const RECAP_OPTIONS = once(() =>
-  z.strictObject({
-    sinceMs: z.optional(unixMs()),
-    untilMs: z.optional(unixMs()),
-    project: z.optional(identifier()),
-    limit: z._default(whole(0, PAGE_LIMIT_MAX), RECAP_LIMIT_DEFAULT),
-    linesMax: z._default(whole(0, PAGE_LIMIT_MAX), RECAP_LINES_DEFAULT),
-    onUnreadable: z.optional(callback<NonNullable<RecapOptions["onUnreadable"]>>()),
-  } satisfies FieldsOf<RecapOptions>),
-);
-
-export const LOST_OPTIONS = once(() =>
-  z.strictObject({
-    sessionId: z.optional(identifier()),
-    summaryId: z.optional(whole(0)),
-    project: z.optional(identifier()),
-    limit: z._default(whole(0, PAGE_LIMIT_MAX), LOST_LIMIT_DEFAULT),
-  } satisfies FieldsOf<LostOptions>),
-);
-
-const SIGNAL_OPTIONS = once(() => z.strictObject({ signal: z.optional(abortSignal()) }));
-
-export const UPKEEP_OPTIONS = once(() =>
-  z.extend(SIGNAL_OPTIONS(), {
-    only: z.optional(z.literal("vectors", { error: '"vectors", or left out' })),
-    concurrency: z._default(whole(1, 64), EMBED_CONCURRENCY),
-    waitMsMax: z._default(whole(0, EMBED_WAIT_MS_MAX), 0),
-    onProgress: z.optional(callback<NonNullable<UpkeepOptions["onProgress"]>>()),
-  } satisfies FieldsOf<Omit<UpkeepOptions, "signal">>),
-);
-
-export const REEMBED_OPTIONS = once(() =>
-  z.extend(SIGNAL_OPTIONS(), {
-    embedder: EMBEDDER(),
-    similarityMin: z.optional(share(-1, 1)),
-    onProgress: z.optional(callback<NonNullable<ReembedOptions["onProgress"]>>()),
-    dryRun: z._default(trueOrFalse(), false),
-  } satisfies FieldsOf<Omit<ReembedOptions, "signal">>),
-);
-
-export const VERIFY_OPTIONS = once(() =>
-  z.strictObject({
-    rebuild: z._default(trueOrFalse(), false),
-    onProgress: z.optional(callback<NonNullable<VerifyOptions["onProgress"]>>()),
-  } satisfies FieldsOf<VerifyOptions>),
-);
-
-export const BACKUP_OPTIONS = once(() =>
-  z.strictObject({
-    overwrite: z.optional(trueOrFalse()),
-    onProgress: z.optional(callback<NonNullable<BackupOptions["onProgress"]>>()),
-  } satisfies FieldsOf<BackupOptions>),
-);
-
-export const EXPORT_OPTIONS = once(() =>
-  z.strictObject({
-    rows: z._default(trueOrFalse(), false),
-    sessions: z.optional(listOf(text())),
-    onUnreadable: z.optional(callback<NonNullable<ExportOptions["onUnreadable"]>>()),
-    ownIds: z._default(trueOrFalse(), false),
-  } satisfies FieldsOf<ExportOptions>),
-);
-
 export const EXCLUSIONS = once(() =>
   z.strictObject({
     paths: z._default(listOf(text()), []),
@@ -177,31 +63,129 @@ export const EXCLUSIONS = once(() =>
   } satisfies FieldsOf<Partial<Exclusions>>),
 );
 
-export const EXCLUDE_OPTIONS = once(() =>
-  z.extend(EXCLUSIONS(), { remove: z._default(trueOrFalse(), false) } satisfies FieldsOf<
-    Omit<ExcludeOptions, keyof Exclusions>
-  >),
-);
-
-export const RENAME_PROJECT_OPTIONS = once(() =>
-  z.strictObject({ merge: z._default(trueOrFalse(), false) } satisfies FieldsOf<RenameProjectOptions>),
-);
-
-export const RESTORE_OPTIONS = once(() =>
-  z.strictObject({ messageIds: z.optional(listOf(whole(1))) } satisfies FieldsOf<RestoreOptions>),
-);
-
 export const SESSION_LIST = once(() => listOf(text()));
 
-export const DOCTOR_OPTIONS = once(() =>
-  z.strictObject({ deep: z._default(trueOrFalse(), false) } satisfies FieldsOf<DoctorOptions>),
-);
+/** The options of each method, by its name. The interfaces document them. */
+const OPTIONS = {
+  openStore: () =>
+    z.strictObject({
+      embedder: z.optional(
+        z.union([EMBEDDER(), callback<(id: string, dimension: number) => Embedder>()], {
+          error: "an embedder, or a function that returns one",
+        }),
+      ),
+      summarizer: z.optional(
+        port<Summarizer>("a summarizer, with `id`, `promptVersion` and `summarize`", {
+          id: "string",
+          promptVersion: "number",
+          summarize: "function",
+        }),
+      ),
+      tokenCounter: z.optional(
+        port<TokenCounter>("a token counter, with `name` and `count`", { name: "string", count: "function" }),
+      ),
+      durability: z._default(oneWordOf(["process", "power"]), "process"),
+      readonly: z._default(trueOrFalse(), false),
+      busyTimeoutMs: z._default(whole(0, 600_000), 5_000),
+      clock: z.optional(callback<Clock>()),
+    } satisfies FieldsOf<OpenOptions>),
+  sessions: () =>
+    z.strictObject({
+      prefix: z.optional(text()),
+      project: z.optional(identifier()),
+      sinceMs: z.optional(unixMs()),
+      tag: z.optional(identifier()),
+      hidden: z.optional(trueOrFalse()),
+      limit: z.optional(whole(0)),
+      offset: z.optional(whole(0)),
+      onUnreadable: z.optional(callback<NonNullable<SessionsOptions["onUnreadable"]>>()),
+    } satisfies FieldsOf<SessionsOptions>),
+  subjects: () =>
+    z.strictObject({
+      project: z.optional(identifier()),
+      limit: z._default(whole(0, PAGE_LIMIT_MAX), SUBJECTS_LIMIT_DEFAULT),
+    } satisfies FieldsOf<SubjectsOptions>),
+  subject: () =>
+    z.strictObject({
+      limit: z._default(whole(0, PAGE_LIMIT_MAX), SUBJECT_LIMIT_DEFAULT),
+      project: z.optional(identifier()),
+      onUnreadable: z.optional(callback<NonNullable<SubjectOptions["onUnreadable"]>>()),
+    } satisfies FieldsOf<SubjectOptions>),
+  recap: () =>
+    z.strictObject({
+      sinceMs: z.optional(unixMs()),
+      untilMs: z.optional(unixMs()),
+      project: z.optional(identifier()),
+      limit: z._default(whole(0, PAGE_LIMIT_MAX), RECAP_LIMIT_DEFAULT),
+      linesMax: z._default(whole(0, PAGE_LIMIT_MAX), RECAP_LINES_DEFAULT),
+      onUnreadable: z.optional(callback<NonNullable<RecapOptions["onUnreadable"]>>()),
+    } satisfies FieldsOf<RecapOptions>),
+  lost: () =>
+    z.strictObject({
+      sessionId: z.optional(identifier()),
+      summaryId: z.optional(whole(0)),
+      project: z.optional(identifier()),
+      limit: z._default(whole(0, PAGE_LIMIT_MAX), LOST_LIMIT_DEFAULT),
+    } satisfies FieldsOf<LostOptions>),
+  upkeep: () =>
+    z.strictObject({
+      signal: z.optional(abortSignal()),
+      only: z.optional(z.literal("vectors", { error: '"vectors", or left out' })),
+      concurrency: z._default(whole(1, 64), EMBED_CONCURRENCY),
+      waitMsMax: z._default(whole(0, EMBED_WAIT_MS_MAX), 0),
+      onProgress: z.optional(callback<NonNullable<UpkeepOptions["onProgress"]>>()),
+    } satisfies FieldsOf<UpkeepOptions>),
+  reembed: () =>
+    z.strictObject({
+      signal: z.optional(abortSignal()),
+      embedder: EMBEDDER(),
+      similarityMin: z.optional(share(-1, 1)),
+      onProgress: z.optional(callback<NonNullable<ReembedOptions["onProgress"]>>()),
+      dryRun: z._default(trueOrFalse(), false),
+    } satisfies FieldsOf<ReembedOptions>),
+  verify: () =>
+    z.strictObject({
+      rebuild: z._default(trueOrFalse(), false),
+      onProgress: z.optional(callback<NonNullable<VerifyOptions["onProgress"]>>()),
+    } satisfies FieldsOf<VerifyOptions>),
+  backup: () =>
+    z.strictObject({
+      overwrite: z.optional(trueOrFalse()),
+      onProgress: z.optional(callback<NonNullable<BackupOptions["onProgress"]>>()),
+    } satisfies FieldsOf<BackupOptions>),
+  export: () =>
+    z.strictObject({
+      rows: z._default(trueOrFalse(), false),
+      sessions: z.optional(listOf(text())),
+      onUnreadable: z.optional(callback<NonNullable<ExportOptions["onUnreadable"]>>()),
+      ownIds: z._default(trueOrFalse(), false),
+    } satisfies FieldsOf<ExportOptions>),
+  exclude: () =>
+    z.extend(EXCLUSIONS(), { remove: z._default(trueOrFalse(), false) } satisfies FieldsOf<
+      Omit<ExcludeOptions, keyof Exclusions>
+    >),
+  renameProject: () =>
+    z.strictObject({ merge: z._default(trueOrFalse(), false) } satisfies FieldsOf<RenameProjectOptions>),
+  restore: () => z.strictObject({ messageIds: z.optional(listOf(whole(1))) } satisfies FieldsOf<RestoreOptions>),
+  doctor: () => z.strictObject({ deep: z._default(trueOrFalse(), false) } satisfies FieldsOf<DoctorOptions>),
+  forget: () =>
+    z.strictObject({
+      messageIds: z.optional(listOf(whole(1))),
+      sinceMs: z.optional(unixMs()),
+      untilMs: z.optional(unixMs()),
+      related: z._default(trueOrFalse(), false),
+      dryRun: z._default(trueOrFalse(), false),
+    } satisfies FieldsOf<ForgetOptions>),
+};
 
-export const FORGET_OPTIONS = once(() =>
-  z.extend(RESTORE_OPTIONS(), {
-    sinceMs: z.optional(unixMs()),
-    untilMs: z.optional(unixMs()),
-    related: z._default(trueOrFalse(), false),
-    dryRun: z._default(trueOrFalse(), false),
-  } satisfies FieldsOf<Omit<ForgetOptions, "messageIds">>),
-);
+const schemas = new Map<string, ObjectSchema>();
+
+/** Checks the options of a method, and adds the defaults of those that were left out. @throws {StoreError} `OPTION_INVALID`. */
+export function optionsOf<M extends keyof typeof OPTIONS>(
+  method: M,
+  given: unknown,
+): Given<z.output<ReturnType<(typeof OPTIONS)[M]>>> {
+  const schema = schemas.get(method) ?? OPTIONS[method]();
+  schemas.set(method, schema);
+  return parseOptions(method, schema, given) as Given<z.output<ReturnType<(typeof OPTIONS)[M]>>>;
+}

@@ -32,7 +32,7 @@ import type { SubjectOptions, SubjectPage } from "./aids/subject-page.ts";
 import type { SubjectInfo, SubjectsOptions } from "./aids/subjects.ts";
 import type { Items } from "./items.ts";
 import type { ExportLine, ExportOptions } from "./moving/export.ts";
-import type { ProjectInfo } from "./projects.ts";
+import type { ProjectInfo } from "./roots.ts";
 import type { Session } from "./session.ts";
 
 export type { ReembedEstimate, ReembedResult } from "../ingest/reembed.ts";
@@ -56,9 +56,7 @@ export interface OpenOptions {
   durability?: "process" | "power";
   /** Opens the file for reading only. Methods that write then throw `STORE_READONLY`. */
   readonly?: boolean;
-  /**
-   * The most milliseconds that a write waits for other processes before it throws `STORE_BUSY`: 0 to 600,000, by default 5,000.
-   */
+  /** The most milliseconds that a write waits for other processes before it throws `STORE_BUSY`: 0 to 600,000, by default 5,000. */
   busyTimeoutMs?: number;
   /** Returns the time in Unix milliseconds; by default the system's. For tests and replays. */
   clock?: Clock;
@@ -94,15 +92,9 @@ export interface ForgetOptions {
   /** Only messages from `sinceMs` to `untilMs`, in Unix milliseconds, both included. */
   sinceMs?: number;
   untilMs?: number;
-  /**
-   * True to forget also what is `related` in the report: copies of the messages in other sessions, forks that share them, and
-   * sessions that they started, such as subagents. False by default.
-   */
+  /** True to forget also what is `related` in the report: copies and forks of the messages, and sessions that they started. False by default. */
   related?: boolean;
-  /**
-   * True to forget nothing, and only return what would be forgotten. If forks share the messages, it counts as with `related`. False
-   * by default.
-   */
+  /** True to only return what would be forgotten, with `related` if forks share the messages. False by default. */
   dryRun?: boolean;
 }
 
@@ -153,9 +145,8 @@ export interface Store {
   readonly path: string;
 
   /**
-   * Returns the session with this id, and creates it if there is none. Without an id, it creates one under a new UUIDv7.
-   *
-   * If the session exists, the given options change its settings. A title or a project is set only if the session has none.
+   * Returns the session with this id, and creates it if there is none, by default under a new UUIDv7. The options change the settings of
+   * one that exists. A title or a project is set only if the session has none.
    *
    * @param id  1 to 512 characters without control characters.
    * @throws {StoreError} `SESSION_CONFLICT` for a different project; `OPTION_INVALID`; `STORE_READONLY` if the session must be
@@ -320,7 +311,6 @@ export interface Store {
 
   /**
    * Returns the rows of one SQL statement that only reads. An integer beyond 2^53 is a `bigint`, and a blob a `Buffer`.
-   *
    * @param params  Values for `?` as a list, or for `:name` as an object.
    * @throws {StoreError} `QUERY_REFUSED`, also if a parameter has no value; `OPTION_INVALID`.
    */
@@ -384,18 +374,10 @@ export interface Store {
    */
   forget(sessions: string | readonly string[], options?: ForgetOptions): ForgetReport;
 
-  /**
-   * Lets imports bring back what was forgotten of a session, whose id the store no longer knows otherwise.
-   *
-   * @returns false if nothing of it was forgotten.
-   */
+  /** Lets imports bring back what was forgotten of a session. @returns false if nothing of it was forgotten. */
   restore(sessionId: string, options?: RestoreOptions): boolean;
 
-  /**
-   * Makes every later import and watch leave out transcripts and sessions. What is in the store already stays: see `forget`.
-   *
-   * @returns everything that is excluded now. A call without paths and projects changes nothing.
-   */
+  /** Makes later imports and watches leave out transcripts and sessions. What is stored stays. Returns all that is excluded, also without options. */
   exclude(options?: ExcludeOptions): Exclusions;
 
   /** Closes the file, after at most a quarter of a second of indexing. A running `resolveDirty` rejects with `STORE_CLOSED`. */

@@ -1,5 +1,4 @@
 export type { DerivedRows } from "./changes/derive.ts";
-export { changeExclusions, exclusionsOf } from "./changes/exclusions.ts";
 export { dropCopy, erase, type ForgetReport, forget, isErasingDue, restoreForgotten } from "./changes/forget.ts";
 export { fork } from "./changes/fork.ts";
 export {
@@ -38,6 +37,8 @@ export {
   switchGeneration,
 } from "./changes/new-generation.ts";
 export {
+  changeExclusions,
+  exclusionsOf,
   hubNameOf,
   mergeProjects,
   namesOfProjects,
@@ -99,23 +100,21 @@ export { databaseFindings } from "./checks/database-findings.ts";
 export { scrub } from "./checks/scrub.ts";
 export { type StoreStats, storeStats } from "./checks/stats.ts";
 export { type VerifyProgress, type VerifyReport, verifyStore } from "./checks/verify.ts";
-export type { NamedScope } from "./derived/action-scope.ts";
 export { type Lease, newClaimant } from "./derived/claimant.ts";
 export type { ClusterRow, StoredCluster } from "./derived/cluster-rows.ts";
 export type { DatedCluster } from "./derived/clusters.ts";
 export { type Costs, NO_COSTS } from "./derived/costs.ts";
 export type { EvidenceRow, TextRow } from "./derived/evidence.ts";
-export { enteringSteps } from "./derived/features.ts";
 export type { FullTextRepository, IndexTotals, SearchText } from "./derived/full-text.ts";
 export { idAt, placeCountOf } from "./derived/id-block.ts";
-export { soundSteps } from "./derived/past-forests.ts";
+export { enteringSteps, soundSteps, ThemeRoots } from "./derived/past-forests.ts";
 export type { ClaimableVector } from "./derived/pending-vectors.ts";
 export type { FollowedRow, StagedMessage, Target, UnstagedMessage } from "./derived/reembedding.ts";
 export { type SearchScope, sampleStep } from "./derived/search-scope.ts";
 export type { SessionOverview, SessionsOptions, Unreadable } from "./derived/session-overviews.ts";
 export type { SettledCluster, SubjectMember } from "./derived/subjects.ts";
 export type { DoneSummary, NewSummary, Try } from "./derived/summaries.ts";
-export { ThemeRoots } from "./derived/theme-roots.ts";
+export type { NamedScope } from "./facts/conditions.ts";
 export type { Entry } from "./facts/entries.ts";
 export type { FactRow } from "./facts/fact-rows.ts";
 export { GenerationRepository } from "./facts/generations.ts";
@@ -134,9 +133,8 @@ export { advice, type Finding, ok, problem, quoted } from "./file/finding.ts";
 export { openDatabase, openForHook, type StoreDatabase } from "./file/open.ts";
 export { Queries, type QueryParams, type QueryRow } from "./file/query.ts";
 export { type RestoreReport, refuseInUse, restoreStore } from "./file/restore.ts";
-export { rowOfText, rowText } from "./moves/row-text.ts";
-export { movable, sessionRows } from "./moves/session-rows.ts";
+export { movable, rowOfText, rowText, sessionRows } from "./moves/read-rows.ts";
 export { type WriteRowsTerms, type WrittenSession, writeSession } from "./moves/write-rows.ts";
 export { openQuickly, QuickReader, type QuickSession } from "./quick-reader.ts";
 export { makeRepositories, type Repositories } from "./repositories.ts";
-export { encodeValue } from "./sql/stored-value.ts";
+export { encodeValue } from "./sql/codecs.ts";

@@ -4,10 +4,17 @@ import type { PlacedAction } from "../core/action.ts";
 import type { Part } from "../core/message.ts";
 import type { Verdict } from "../core/verdicts.ts";
 import type { StoredNotes } from "./changes/projects.ts";
-import { HAS_WORKED, IN_TURN_OF, type NamedScope, OF_TARGET } from "./derived/action-scope.ts";
+import {
+  HAS_WORKED,
+  IN_TURN_OF,
+  isOfRemembered,
+  isSummary,
+  type NamedScope,
+  OF_TARGET,
+  openingOf,
+  VERDICTS_ON,
+} from "./facts/conditions.ts";
 import type { NotableMessage } from "./facts/messages.ts";
-import { isSummary, openingOf } from "./facts/opening.ts";
-import { isOfRemembered, VERDICTS_ON } from "./facts/verdict-scope.ts";
 import { openToRead } from "./file/door.ts";
 import { columns } from "./sql/statement.ts";
 import { TABLES } from "./sql/tables.ts";
@@ -21,7 +28,6 @@ const ANSWER_MESSAGES_MAX = 40;
 /** The newest actions with a name that are looked at, in all projects. */
 const NAMED_MAX = 3_000;
 
-/** SQL: the session `s` is a subagent's. */
 const IS_SUBAGENT = `coalesce(s.metadata, '') LIKE '%"isSubagent":true%'`;
 
 export interface QuickSession {
@@ -60,10 +66,7 @@ const MESSAGE = COLUMNS.messages.of("m");
 const LAST_AT = `coalesce(
   (SELECT m.created_at_ms FROM messages m WHERE m.session_id = s.id ORDER BY m.seq DESC LIMIT 1), s.created_at_ms)`;
 
-/**
- * Reads the little that hooks need from a store. An agent waits for a hook at each prompt, and loading the code of
- * `openDatabase` and the repositories takes longer than all of this reading. Nothing is written or converted.
- */
+/** Reads the little that hooks need from a store: an agent waits, and loading the repositories takes longer than all of this reading. */
 export class QuickReader {
   readonly #client: Database.Database;
   readonly #statements = new Map<string, Database.Statement<unknown[], unknown>>();
@@ -72,7 +75,6 @@ export class QuickReader {
     this.#client = client;
   }
 
-  /** Runs `read` on one snapshot. */
   snapshot<T>(read: () => T): T {
     return this.#client.inTransaction ? read() : this.#client.transaction(read).deferred();
   }
@@ -90,10 +92,7 @@ export class QuickReader {
     return intact("sessions", rows).map(({ id, title, lastAtMs }) => ({ id, title, lastAtMs }));
   }
 
-  /**
-   * The ids of the sessions that an agent calls by this name, of their branches, and of the sessions that they branch from or share
-   * a past with: an agent's context may have messages of all of them.
-   */
+  /** The sessions that an agent calls by this name, their branches, and those that they branch from or share a past with: its context has of all. */
   sessionIds(externalId: string): string[] {
     return this.#all<{ id: string }>(
       `WITH own AS (SELECT id, parent_session_id FROM sessions WHERE id = @externalId OR external_id = @externalId)
@@ -104,7 +103,6 @@ export class QuickReader {
     ).map(({ id }) => id);
   }
 
-  /** See `projectNow`. */
   projectNow(project: string): string {
     const rows = this.#all<Checked<{ value: string }>>(
       `SELECT ${COLUMNS.storeSettings.of("t")} FROM store_settings t WHERE name = 'projects'`,
@@ -170,10 +168,7 @@ export class QuickReader {
     return [{ holderId: sessionId, seqLast: Number.MAX_SAFE_INTEGER, logPosition: Number.MAX_SAFE_INTEGER }, ...past];
   }
 
-  /**
-   * The last that an assistant said between a message and the user's next one; undefined if it said nothing in the next
-   * `ANSWER_MESSAGES_MAX` messages.
-   */
+  /** The last that an assistant said between a message and the user's next one, in the next `ANSWER_MESSAGES_MAX` messages. */
   answerTo({ sessionId, seq }: Pick<NotableMessage, "sessionId" | "seq">): NotableMessage | undefined {
     const rows = this.#all<StoredMessage>(
       `SELECT ${MESSAGE} FROM messages m
@@ -189,7 +184,6 @@ export class QuickReader {
     return (end === -1 ? turn : turn.slice(0, end)).at(-1);
   }
 
-  /** The ids of the messages of sessions from a time on. */
   idsSince(sessionIds: readonly string[], sinceMs = 0): number[] {
     const sql = `SELECT json_group_array(m.id) AS ids FROM json_each(?) given
        CROSS JOIN messages m ON m.session_id = given.value WHERE m.created_at_ms >= ?`;
@@ -239,7 +233,6 @@ export class QuickReader {
     );
   }
 
-  /** By default, the newest are first. */
   #actions(
     condition: string,
     values: object,
@@ -273,7 +266,6 @@ export class QuickReader {
   }
 }
 
-/** See `openToRead` for what is refused. */
 export function openQuickly(path: string): QuickReader {
   return new QuickReader(openToRead(resolve(path), LOCK_WAIT_MS).client);
 }

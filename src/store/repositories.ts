@@ -5,10 +5,9 @@ import { CentroidRepository } from "./derived/centroids.ts";
 import { ClusterRepository } from "./derived/clusters.ts";
 import { CostRepository } from "./derived/costs.ts";
 import { EvidenceRepository } from "./derived/evidence.ts";
-import type { DeriveOptions } from "./derived/features.ts";
 import { FrontierMoveRepository } from "./derived/frontier-moves.ts";
 import { FullTextRepository } from "./derived/full-text.ts";
-import { PastForests } from "./derived/past-forests.ts";
+import { type DeriveOptions, PastForests } from "./derived/past-forests.ts";
 import { PendingVectorRepository } from "./derived/pending-vectors.ts";
 import { ReembeddingRepository } from "./derived/reembedding.ts";
 import { SessionOverviewRepository, type SessionTitles } from "./derived/session-overviews.ts";
@@ -36,10 +35,7 @@ import { StoreSettingRepository } from "./file/store-settings.ts";
 
 export type Repositories = ReturnType<typeof makeRepositories>;
 
-/**
- * @param tokenCounter  Counts the tokens of messages when they are read.
- * @param titles  Makes the titles of sessions, and of clusters that are read and have no rows.
- */
+/** @param titles  Makes the titles of sessions, and of clusters that are read and have no rows. */
 export function makeRepositories(
   database: StoreDatabase,
   tokenCounter: TokenCounter,

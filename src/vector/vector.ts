@@ -1,4 +1,4 @@
-import { assert } from "../core/assert.ts";
+import { assert } from "../core/damage.ts";
 
 /** Arithmetic on `Float32Array`s. Sums have a fixed order and double precision, so all machines get the same bits. */
 

@@ -7,7 +7,7 @@ import { Stored } from "../../scripts/bench/damage/shown.ts";
 import { openStore, type Store, StoreError } from "../../src/index.ts";
 import { scanTail } from "../../src/recall/tail.ts";
 import { internalsOf } from "../../src/session/opened-store.ts";
-import { enteringSteps } from "../../src/store/derived/features.ts";
+import { enteringSteps } from "../../src/store/derived/past-forests.ts";
 import { sourceDigestOf } from "../../src/store/facts/spans.ts";
 import {
   changePage,

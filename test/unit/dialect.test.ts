@@ -21,10 +21,9 @@ const SPEAKS_TO_DRIVER: Record<string, string> = {
   "query.ts": "it runs what a user wrote",
   "database-findings.ts": "it looks for what is wrong with a store, once for each time a user asks",
   "quick-reader.ts": "an agent waits for it, and loading the schema takes longer than what it reads",
-  "integrity-faults.ts": "it runs the checks of SQLite",
   "verify-indexes.ts": "it counts the rows of every index",
-  "row-check.ts": "it compares every index with its table",
-  "full-text-sums.ts": "its tables are temporary, and exist only while it does",
+  "row-check.ts": "it runs the checks of SQLite, and compares every index with its table",
+  "verify-full-text.ts": "its tables are temporary, and exist only while it does",
   "stats.ts": "it counts through views, once for each time a user asks",
 };
 

@@ -1,8 +1,8 @@
 import { test } from "vitest";
 import { distill } from "../../src/context/tool-output/distill.ts";
 import { shorten } from "../../src/context/tool-output/shorten.ts";
-import { withoutBytes } from "../../src/core/bytes-in-text.ts";
 import { takeCitations } from "../../src/core/citations.ts";
+import { withoutBytes } from "../../src/core/text.ts";
 import { estimateTokens } from "../../src/core/token-estimate.ts";
 import { filesIn } from "../../src/core/working-set.ts";
 import { words } from "../../src/models/words.ts";

@@ -1,9 +1,9 @@
 import { DamageError } from "../../core/damage.ts";
 import { StoreError } from "../../core/errors.ts";
 import { formatHandle } from "../../core/handle.ts";
-import { isInjected } from "../../core/injected.ts";
 import { element } from "../../core/markup.ts";
 import type { Message } from "../../core/message.ts";
+import { isInjected } from "../../core/text.ts";
 import { MESSAGE_TOKENS, type TokenCounter } from "../../core/tokens.ts";
 import { tokenSum } from "../costs.ts";
 import type { RenderOptions } from "../result.ts";

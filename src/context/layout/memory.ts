@@ -1,7 +1,7 @@
-import { assert } from "../../core/assert.ts";
-import { isInjected } from "../../core/injected.ts";
+import { assert } from "../../core/damage.ts";
 import { element, escapeText } from "../../core/markup.ts";
 import type { Role } from "../../core/message.ts";
+import { isInjected } from "../../core/text.ts";
 import type { TokenCounter } from "../../core/tokens.ts";
 import { lineTokens, tokenSum } from "../costs.ts";
 import { indexOf } from "../digest/block-index.ts";

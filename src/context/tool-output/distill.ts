@@ -1,4 +1,4 @@
-import { withoutBytes } from "../../core/bytes-in-text.ts";
+import { withoutBytes } from "../../core/text.ts";
 import { distillJson } from "./distill-json.ts";
 import { distillLines } from "./distill-lines.ts";
 import { shorten } from "./shorten.ts";

@@ -1,8 +1,8 @@
 import { type CallKind, callKind, isTelling } from "../../context/digest/blocks.ts";
 import { mayBeNote } from "../../core/artifacts.ts";
 import { withoutElements } from "../../core/harness.ts";
-import { isInjected } from "../../core/injected.ts";
 import type { Role, ToolCallPart } from "../../core/message.ts";
+import { isInjected } from "../../core/text.ts";
 import { actionsIn, actionsOfCall, commandLineIn, isOfFile, resultOf } from "../../models/actions.ts";
 import { excerpt, plainText } from "../../models/lines.ts";
 import type { NotableMessage } from "../../store/index.ts";

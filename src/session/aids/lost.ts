@@ -1,7 +1,7 @@
 import { rankedFiles } from "../../context/story/noted-lines.ts";
 import { mayBeNote } from "../../core/artifacts.ts";
-import { compactionNote } from "../../core/compaction.ts";
 import type { Message } from "../../core/message.ts";
+import { compactionNote } from "../../core/notes.ts";
 import { baseName } from "../../core/working-set.ts";
 import { commitmentsIn, notTakenBack } from "../../models/commitments.ts";
 import { oneLine, plainText } from "../../models/lines.ts";

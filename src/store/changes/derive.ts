@@ -5,7 +5,7 @@ import { replay } from "../../forest/forest.ts";
 import { GrowingForest, type GrowingTheme } from "../../forest/growing-forest.ts";
 import { type SubjectRow, subjectRoots } from "../../forest/subjects.ts";
 import type { StoredCluster } from "../derived/cluster-rows.ts";
-import { type DeriveOptions, type EnteringStep, enteringSteps } from "../derived/features.ts";
+import { type DeriveOptions, type EnteringStep, enteringSteps } from "../derived/past-forests.ts";
 import type { UnionRow } from "../derived/unions.ts";
 import type { SessionRow } from "../facts/sessions.ts";
 import type { Repositories } from "../repositories.ts";
@@ -44,7 +44,7 @@ export function derive(
   return { unionCount, derived: derived && { ...derived, clusters: clusters! } };
 }
 
-/** Derives a session's rows. @throws {DamageError} if the log cannot be applied. */
+/** @throws {DamageError} if the log cannot be applied. */
 export function derivedOf(repositories: Repositories, session: SessionRow, options: DeriveOptions): DerivedRows {
   const { derived } = derive(repositories, session, options, (reason) => {
     throw new DamageError(reason);
@@ -52,7 +52,7 @@ export function derivedOf(repositories: Repositories, session: SessionRow, optio
   return derived!;
 }
 
-/** The steps that have entered a session's forest. Their texts and vectors are read in the order of the log, and not kept. */
+/** The steps of a session's forest. Their texts and vectors are read in the order of the log, and not kept. */
 class EnteredSteps {
   /** The ids of the steps' first messages. */
   readonly steps: ReadonlySet<number>;

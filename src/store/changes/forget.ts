@@ -4,8 +4,8 @@ import { DamageError } from "../../core/damage.ts";
 import { StoreError } from "../../core/errors.ts";
 import { nameInSession, OPENING_MESSAGES_MIN } from "../../core/remembered.ts";
 import { logWithout } from "../../forest/forget.ts";
-import type { DeriveOptions } from "../derived/features.ts";
 import type { FullTextRepository } from "../derived/full-text.ts";
+import type { DeriveOptions } from "../derived/past-forests.ts";
 import { isSpan } from "../derived/summaries.ts";
 import { isEntry, type UnionRow } from "../derived/unions.ts";
 import { assertOnPath, type SessionRow } from "../facts/sessions.ts";
@@ -23,7 +23,6 @@ const MERGE_PAGES = 100;
 
 export interface Forgotten {
   messageCount: number;
-  /** The tokens of the messages. */
   tokenCount: number;
   /** How many sessions were forgotten as a whole. */
   sessionCount: number;
@@ -33,10 +32,7 @@ export interface Forgotten {
   summaryCount: number;
   /** Long strings that no other message uses. */
   artifactCount: number;
-  /**
-   * True if a session is a copy from a hub. Then only this store forgets it, or its messages. To forget it for everyone, pull it
-   * with `take`, forget it, and push.
-   */
+  /** True if a session is a copy from a hub. To forget it for everyone, pull it with `take`, forget it, and push. */
   isCopy: boolean;
 }
 
@@ -61,16 +57,12 @@ export interface ForgetReport extends Forgotten {
 
 export interface ForgetTerms extends DeriveOptions {
   forgottenAtMs: number;
-  /** True to only count what would go. */
   dryRun: boolean;
 }
 
 /**
- * Forgets sessions, or messages of them, in one transaction. In a dry run, everything that it wrote is undone, so that its counts are
- * exact.
- *
- * @throws {StoreError} `SESSION_NOT_FOUND`; `MESSAGE_NOT_FOUND` for an id of another session; `SESSION_SHARED`; `STORE_CORRUPT` if
- * the log cannot be applied. Then nothing is forgotten.
+ * Forgets sessions, or messages of them, in one transaction. A dry run undoes all that it wrote, so its counts are exact.
+ * @throws {StoreError} `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`, `SESSION_SHARED`, `STORE_CORRUPT`. Then nothing is forgotten.
  */
 export function forget(repositories: Repositories, targets: readonly ForgetTarget[], terms: ForgetTerms): Forgotten {
   const { database, sessions, fullText } = repositories;
@@ -121,11 +113,7 @@ function forgetSession(repositories: Repositories, sessionId: string, terms: For
   return deleteSession(repositories, session);
 }
 
-/**
- * Deletes a copy of a session of a hub. Unlike a forgotten session, it may come again. `erase` removes its bytes.
- *
- * @returns false if there is none. @throws {StoreError} `SESSION_SHARED` if a fork shares its messages.
- */
+/** Deletes a copy of a session of a hub, which may come again. @returns false if there is none. @throws {StoreError} `SESSION_SHARED`. */
 export function dropCopy(repositories: Repositories, sessionId: string): boolean {
   const { database, sessions, paths } = repositories;
   return database.write("pull", () => {
@@ -161,10 +149,7 @@ function deleteSession(repositories: Repositories, session: Pick<SessionRow, "id
   return { ...counts, artifactCount: artifacts.deleteOrphans() };
 }
 
-/**
- * Forgets messages of a session or of its branches, with their whole steps, and the summaries that covered them. The log is rewritten as if the messages
- * had never existed, and everything is derived from it again.
- */
+/** Forgets whole steps of a session or its branches. The log is rewritten as if they had never existed, and all is derived from it again. */
 function forgetMessages(
   repositories: Repositories,
   sessionId: string,
@@ -338,13 +323,7 @@ export function restoreForgotten(
   });
 }
 
-/**
- * Takes clusters out of their subjects if they change. If a cluster lost its first step, the log of subjects gets its new root, so
- * that old handles stay valid.
- *
- * @param log  The rows of the clusters that change.
- * @param remaining  The session's log without the forgotten steps. Rows keep their positions.
- */
+/** Takes clusters that change out of their subjects. If one lost its first step, the log gets its new root, so that old handles stay valid. */
 function leaveSubjects(
   repositories: Repositories,
   session: Pick<SessionRow, "project">,
@@ -365,12 +344,7 @@ function leaveSubjects(
   subjects.forget(generation, gone);
 }
 
-/**
- * Takes settled clusters that change or are deleted out of their subjects, and with them those that were assigned later.
- *
- * @param log  The rows of these clusters.
- * @returns false if none has settled.
- */
+/** Takes settled clusters out of their subjects, and with them those that were assigned later. @returns false if none has settled. */
 function dissolveSettled(
   repositories: Repositories,
   { project }: Pick<SessionRow, "project">,
@@ -412,10 +386,8 @@ function setErasing({ database, settings }: Repositories, due: Erasing, next: Er
 }
 
 /**
- * Removes the bytes of deleted messages: merges the full-text index, rewrites the file without free space, and empties
- * the write-ahead log. It needs free disk space of the size of the file. SQLite's `secure_delete` would be faster and not enough:
- * where SQLite has divided pages, it leaves copies of rows.
- *
+ * Removes the bytes of deleted messages: merges the full-text index, rewrites the file without free space, and empties the write-ahead
+ * log. SQLite's `secure_delete` would be faster and not enough: where SQLite has divided pages, it leaves copies of rows.
  * @param isIndexGone  False if a file beside the store still holds clusters of them.
  * @returns false if it does, another process reads or writes, or the disk is full. Then it stays due.
  */
@@ -457,10 +429,7 @@ function mergeFullText(repositories: Repositories): void {
   if (merges(-MERGE_PAGES)) finishMerge();
 }
 
-/**
- * Runs `change` inside a transaction. If the full-text index is damaged, empties it: it must never prevent forgetting, and it is
- * filled again later.
- */
+/** Runs `change` in a transaction. A damaged full-text index must never prevent forgetting: it is emptied, and filled again later. */
 export function unlessDamaged(fullText: FullTextRepository, change: () => void): void {
   try {
     fullText.tried(change);

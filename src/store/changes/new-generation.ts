@@ -1,4 +1,4 @@
-import { assert } from "../../core/assert.ts";
+import { assert } from "../../core/damage.ts";
 import { PLACEMENT_VERSION } from "../../forest/placement.ts";
 import type { Target } from "../derived/reembedding.ts";
 import type { UnionRow } from "../derived/unions.ts";
@@ -48,7 +48,6 @@ export function isPlacedNow({ settings }: Repositories): boolean {
   return Number(settings.get(PLACEMENT) ?? 0) >= PLACEMENT_VERSION;
 }
 
-/** Call it inside the transaction that begins a generation. */
 export function notePlacement({ settings }: Repositories): void {
   settings.set(PLACEMENT, PLACEMENT_VERSION);
 }
@@ -82,12 +81,8 @@ export function moveVectors({ database, reembedding }: Repositories): number {
 }
 
 /**
- * Replaces the generation in use: log, vectors, pointers, clusters, themes and summaries. The new vectors stay in the
- * staging table until `moveVectors` moves them. Upkeep assigns the new clusters to subjects. Summaries of the old
- * generation stay stored, and contexts show those that were carried over.
- *
- * @param plan  Called inside the transaction. Returns a forest of everything in the store, or undefined if its forest
- * is out of date. Then nothing is written.
+ * Replaces the generation in use. The new vectors stay staged until `moveVectors`, and upkeep assigns the new clusters to subjects.
+ * @param plan  Called inside the transaction. Returns a forest of all that is stored; undefined if it is out of date: then nothing is written.
  */
 export function switchGeneration(
   repositories: Repositories,

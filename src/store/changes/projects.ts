@@ -62,9 +62,7 @@ export function renameProject(repositories: Repositories, project: string, name:
 }
 
 /**
- * Makes one project of two: all sessions of `from` are in `into` from then on, and so are later ones.
- *
- * @param into  A project, or what a project of the store is called.
+ * Puts all sessions of `from`, also later ones, in `into`: a project, or what a project of the store is called.
  * @throws {StoreError} `OPTION_INVALID` if both are one already, or one of them is a name that no session has.
  */
 export function mergeProjects(repositories: Repositories, from: string, into: string): void {
@@ -127,7 +125,36 @@ export function projectOnHub(repositories: Pick<Repositories, "settings">, name:
   return shared === undefined ? name : shared[0];
 }
 
-/** What of a store may leave the machine. */
 function remoteIn({ settings }: Pick<Repositories, "settings">): { projects: string[] } | undefined {
   return (settings.get(REMOTE) as { projects: string[] } | false | undefined) || undefined;
+}
+
+const SETTING = "exclusions";
+
+export interface StoredExclusions {
+  paths: readonly string[];
+  projects: readonly string[];
+}
+
+export function exclusionsOf({ settings }: Repositories): StoredExclusions {
+  return { paths: [], projects: [], ...(settings.get(SETTING) as Partial<StoredExclusions> | undefined) };
+}
+
+/** Adds to what imports leave out, or removes from it. Returns everything that they leave out now. */
+export function changeExclusions(
+  repositories: Repositories,
+  given: StoredExclusions,
+  isRemoved: boolean,
+): StoredExclusions {
+  const { database, settings } = repositories;
+  return database.write("exclude", () => {
+    const known = exclusionsOf(repositories);
+    const changed = (field: keyof StoredExclusions): string[] =>
+      isRemoved
+        ? known[field].filter((one) => !given[field].includes(one))
+        : [...new Set([...known[field], ...given[field]])].sort();
+    const exclusions = { paths: changed("paths"), projects: changed("projects") };
+    settings.set(SETTING, exclusions);
+    return exclusions;
+  });
 }

@@ -25,12 +25,7 @@ interface Chosen {
   isWhole: boolean;
 }
 
-/**
- * Finds what has the same messages as some targets: forks that share them, copies, and the subagents that were started there, with
- * the copies, forks and subagents of these. It reads the digests of the whole store.
- *
- * @returns also everything to forget, targets included, in an order in which nothing is forgotten before what shares it.
- */
+/** Finds forks, copies and subagents of targets, and those of these, by the digests of the whole store. `all`: in the order to forget them. */
 export function relatedTo(
   repositories: Repositories,
   targets: readonly ForgetTarget[],
@@ -88,7 +83,6 @@ export function targetOf(
   return messageIds === undefined && ids.length === given.length ? { sessionId } : { sessionId, messageIds: ids };
 }
 
-/** Returns the ids of the messages that would be forgotten. */
 export function idsOf(repositories: Repositories, target: ForgetTarget): number[] {
   return [...chosenBy(repositories, target).ids];
 }

@@ -3,8 +3,7 @@ import { StoreError } from "../../core/errors.ts";
 import { logWithout } from "../../forest/forget.ts";
 import type { Frontier } from "../../forest/window.ts";
 import type { ActionsOf } from "../derived/actions.ts";
-import type { DeriveOptions } from "../derived/features.ts";
-import { clusterAt, themesAt } from "../derived/past-forests.ts";
+import { clusterAt, type DeriveOptions, themesAt } from "../derived/past-forests.ts";
 import { isSpan, type SummaryRepository, type SummaryRow } from "../derived/summaries.ts";
 import type { UnionRow } from "../derived/unions.ts";
 import type { GenerationRow } from "../facts/generations.ts";
@@ -17,7 +16,6 @@ import { dissolveSubjects, rebuildSession } from "./write.ts";
 /** After a replay of this many rows, a checkpoint is kept, so that the next rewind is short. */
 const LONG_REPLAY_ROWS = 1_000;
 
-/** The last message that stays. */
 export type RewindTarget = { toSeq: number } | { toMessageId: number };
 
 export interface RewindTerms extends DeriveOptions {
@@ -44,10 +42,8 @@ export function rewind(repositories: Repositories, sessionId: string, to: Rewind
 }
 
 /**
- * Empties a branch into the end of its session, one message after the other, and deletes it. Call it inside a transaction.
- *
+ * Empties a branch into the end of its session, and deletes it, in the caller's transaction. @returns the ids of the messages.
  * @param place  Called for each message with the calls that it answers. It must move the message to the session.
- * @returns the ids of the messages.
  */
 export function takeBack(
   { sessions, messages, entries, pendingVectors }: Repositories,
@@ -77,11 +73,8 @@ export function takeBack(
 }
 
 /**
- * Makes the messages after `seqLast` a branch, and puts the forest and the frontier back to where they were when that message was
- * the newest. Call it inside a transaction.
- *
- * It costs what has changed since, and the size of the clusters that steps entered since, because they are made again from all their
- * members. A move of the frontier was noted when it happened, and themes are replayed from a checkpoint.
+ * Makes the messages after `seqLast` a branch, and puts forest and frontier back to where they were at that message, in the caller's
+ * transaction. It costs what has changed since, and the size of the clusters that steps entered since.
  */
 export function rewindSession(
   repositories: Repositories,
@@ -120,11 +113,7 @@ export function rewindSession(
   return { branchId: isEmpty ? null : branchId, supersededCount: ids.length };
 }
 
-/**
- * Returns the frontier as it was when `seqLast` was the newest seq, and the newest log position that belongs to it.
- *
- * @throws {DamageError} if the store does not say where it was.
- */
+/** Returns the frontier as it was when `seqLast` was the newest seq, and the newest log position that belongs to it. @throws {DamageError} */
 export function frontierAt(
   { frontierMoves, unions }: Repositories,
   session: SessionRow,
@@ -176,10 +165,7 @@ function undoLog(repositories: Repositories, session: SessionRow, position: numb
   generations.countRewrite(); // caches of clusters hold what was taken back
 }
 
-/**
- * Takes back steps whose row in the log is older than they are, because they inherited a cluster from a forgotten step. The log
- * is then what it would be if they had never entered, and everything is derived from it again.
- */
+/** Takes back steps that inherited a cluster from a forgotten step, so that their row in the log is older than they are. */
 function undoHeirs(
   repositories: Repositories,
   sessionId: string,
@@ -203,7 +189,6 @@ function undoHeirs(
   rebuildSession(repositories, sessionId, derivedOf(repositories, session, terms));
 }
 
-/** Makes the themes of a session as they were at a log position. */
 function remakeThemes(repositories: Repositories, sessionId: string, position: number): void {
   const { themes, frontierMoves } = repositories;
   const { themes: remade, rowCount } = themesAt(repositories, { sessionId, position });

@@ -1,7 +1,7 @@
 import { DamageError } from "../../core/damage.ts";
-import { isInjected } from "../../core/injected.ts";
 import type { Message } from "../../core/message.ts";
 import type { SessionSettings } from "../../core/options.ts";
+import { isInjected } from "../../core/text.ts";
 import type { OpenCluster } from "../../forest/cluster.ts";
 import type { GrowingTheme } from "../../forest/growing-forest.ts";
 import type { StepPlacer } from "../../forest/step-placer.ts";
@@ -24,10 +24,7 @@ export interface TitleSource {
   asked: TitledMessage | undefined;
 }
 
-/**
- * The next move of the frontier, as far as it is decided. Steps that will certainly be in it are placed while messages are
- * appended, so that the move itself is short. Nothing of this is stored before the move, and anyone may drop it.
- */
+/** The decided part of the next move of the frontier, so that the move itself is short. It is not stored, and anyone may drop it. */
 export interface NextMove {
   placer: StepPlacer;
   /** Unpinned messages from the frontier up to before this seq are placed. */
@@ -43,11 +40,8 @@ export interface NextMove {
 }
 
 /**
- * A session in memory: its window, open clusters and themes. It does not grow with the history. All of it comes from
- * rows, so a session continues in another process exactly as in this one.
- *
- * It is a snapshot: a change makes another one, and parts that stay are the same objects. So what was made of a part is right as
- * long as the part is the same.
+ * A session in memory, which does not grow with the history. It is a snapshot of rows: a change makes another one, and parts that stay
+ * are the same objects. So what was made of a part holds as long as the part.
  */
 export interface SessionState {
   readonly sessionId: string;
@@ -74,7 +68,6 @@ export interface SessionState {
   readonly window: readonly Message[];
   /** Oldest root first. */
   readonly openClusters: readonly OpenCluster[];
-  /** Keyed by root. */
   readonly themes: ReadonlyMap<number, GrowingTheme>;
   /** Unlike the rest, it changes in place. So a session whose change has failed is loaded again. */
   readonly nextMove: NextMove | undefined;

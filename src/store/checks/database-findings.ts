@@ -5,9 +5,9 @@ import { isErasingDue } from "../changes/forget.ts";
 import { undecidedSessions } from "../changes/hub-notes.ts";
 import { isPlacedNow } from "../changes/new-generation.ts";
 import { advice, type Finding, ok, problem } from "../file/finding.ts";
-import { isOfPages } from "../file/integrity-faults.ts";
 import { MIGRATIONS } from "../file/migrations.ts";
 import type { Repositories } from "../repositories.ts";
+import { isOfPages } from "../sql/row-check.ts";
 import { scrubWhole } from "./scrub.ts";
 import { isOfFullText } from "./verify-full-text.ts";
 

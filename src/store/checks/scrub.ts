@@ -1,9 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { StoreError } from "../../core/errors.ts";
-import { integrityFaults, isOfPages } from "../file/integrity-faults.ts";
 import type { StoreDatabase } from "../file/open.ts";
 import type { Repositories } from "../repositories.ts";
-import { SEALED } from "../sql/row-check.ts";
+import { integrityFaults, isOfPages, SEALED } from "../sql/row-check.ts";
 import type { Table } from "../sql/tables.ts";
 import { partialIndexProblems } from "./verify-indexes.ts";
 
@@ -25,13 +24,8 @@ const TABLE_NAMES = SEALED.map((table) => table.name);
 const START: Cursor = { table: TABLE_NAMES[0]!, after: -1 };
 
 /**
- * Does a slice of the scrub, which takes a few milliseconds. If the store may be damaged, does all of it. If this process has changed
- * nothing since the last slice, does nothing, so that an import of what is known leaves the file as it is.
- *
- * The scrub compares rows with their checksums, and looks each up in the indexes of its table. `verify` also finds what an index has
- * and its table lacks, and compares the words.
- *
- * @throws {StoreError} `STORE_CORRUPT` with what it finds.
+ * Compares some rows with their checksums and indexes, for a few milliseconds; all of them if the store may be damaged; none if this
+ * process has changed nothing since, so that an import of what is known leaves the file as it is. @throws {StoreError} `STORE_CORRUPT`.
  */
 export async function scrub({ database, settings }: Repositories, signal: AbortSignal): Promise<void> {
   if (!database.isSuspect && database.changeCount() === database.changesAtScrub) return;

@@ -8,12 +8,12 @@ import { clusterLine, type DerivedRows, derive, themeLine } from "../changes/der
 import { rebuildSession } from "../changes/write.ts";
 import { wrongSpans } from "../changes/write-summaries.ts";
 import type { ActionsOf, ReadMessages } from "../derived/actions.ts";
-import type { DeriveOptions } from "../derived/features.ts";
+import type { DeriveOptions } from "../derived/past-forests.ts";
 import type { LocalEmbedding, RightVector } from "../facts/messages.ts";
 import { isSession } from "../facts/sessions.ts";
-import { isOfPages } from "../file/integrity-faults.ts";
 import { schemaProblems } from "../file/migrate.ts";
 import type { Repositories } from "../repositories.ts";
+import { isOfPages } from "../sql/row-check.ts";
 import { TABLES } from "../sql/tables.ts";
 import { integrityProblems } from "./scrub.ts";
 import { fullTextProblems, isOfFullText, rebuildFullText } from "./verify-full-text.ts";
@@ -53,7 +53,6 @@ export interface VerifyReport {
   /** Sessions whose derived rows were rewritten. */
   rebuiltCount: number;
   problemCount: number;
-  /** The first hundred problems. */
   problems: Problem[];
 }
 
@@ -64,9 +63,7 @@ export interface VerifyProgress {
 
 export interface VerifyOptions extends DeriveOptions {
   rebuild: boolean;
-  /** Called before each session. */
   onProgress: (progress: VerifyProgress) => void;
-  /** Returns the words of a text as they are indexed, in order. */
   searchWords: (text: string) => readonly string[];
   actionsOf: ActionsOf;
   /** Makes the vectors of its own messages again. */
@@ -74,14 +71,8 @@ export interface VerifyOptions extends DeriveOptions {
 }
 
 /**
- * Computes all derived rows again, and compares them with the stored ones.
- *
- * Facts are checked where possible: SQLite's integrity, the definitions of tables and views, the digests of messages
- * and artifacts, missing seqs, and whether the log can be applied. The full-text index is compared with its messages;
- * `rebuild` also adds missing ones. Each session is checked on its own snapshot, so other processes can write
- * meanwhile.
- *
- * @throws {StoreError} `STORE_READONLY` to rebuild a store that is open for reading only.
+ * Checks the facts where possible, computes all derived rows again, and compares them with the stored ones. Each session is checked on its
+ * own snapshot, so other processes can write meanwhile. @throws {StoreError} `STORE_READONLY` to rebuild a store that is open for reading.
  */
 export function verifyStore(repositories: Repositories, options: VerifyOptions): VerifyReport {
   if (options.rebuild) repositories.database.assertWritable(REBUILD);
@@ -276,7 +267,6 @@ class Verification {
 
 interface FileProblems {
   problems: string[];
-  /** The indexes that can be made again. */
   indexes: string[];
 }
 
@@ -286,12 +276,7 @@ function fileProblems(repositories: Repositories): FileProblems {
   return { problems, indexes: rebuildableIndexes(client, problems) };
 }
 
-/**
- * Makes indexes again that differ from their tables. If a page is broken, it may be one of the full-text index, which is then
- * replaced first: SQLite cannot even check a file in which it cannot read that index.
- *
- * @returns what is left.
- */
+/** Makes wrong indexes again, and first the full-text index if a page is broken: SQLite cannot check a file whose index it cannot read. */
 function repairFile(repositories: Repositories, replaceFullText: () => void): FileProblems {
   const { database } = repositories;
   const done = new Set<string>();

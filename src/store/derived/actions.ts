@@ -3,6 +3,7 @@ import { DamageError } from "../../core/damage.ts";
 import { groupedBy } from "../../core/groups.ts";
 import { BATCH_MESSAGES_MAX } from "../../core/limits.ts";
 import type { Message } from "../../core/message.ts";
+import { HAS_WORKED, IN_TURN_OF, type NamedScope, OF_TARGET } from "../facts/conditions.ts";
 import type { MessageRepository } from "../facts/messages.ts";
 import { IS_SESSION } from "../facts/paths.ts";
 import type { StoreDatabase } from "../file/open.ts";
@@ -10,7 +11,6 @@ import { Repository } from "../file/repository.ts";
 import type { StoreSettingRepository } from "../file/store-settings.ts";
 import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
 import { TABLES } from "../sql/tables.ts";
-import { HAS_WORKED, IN_TURN_OF, type NamedScope, OF_TARGET } from "./action-scope.ts";
 
 /** Returns what the calls of a step did, in order. The first message of the step has the calls. */
 export type ActionsOf = (step: readonly Message[]) => StepAction[];
@@ -37,10 +37,7 @@ const FROM = "FROM actions a JOIN messages m ON m.id = a.message_id JOIN session
 /** SQL: the session is on its path, and of the project. */
 const IN_PROJECT = `s.${IS_SESSION} AND (@project IS NULL OR s.project = @project)`;
 
-/**
- * Rows of `actions`, up to the newest message that was read. Like the full-text index, they are made after the append. What a step did
- * is always read from the whole step, as it is stored then.
- */
+/** Rows of `actions`, up to the newest message that was read. They are made after the append, each from its whole step as it is stored then. */
 export class ActionRepository extends Repository {
   // Lists as JSON, because they are long.
   readonly #nextIds = this.statement<
@@ -118,7 +115,6 @@ export class ActionRepository extends Repository {
     this.#settings.set(NOTED_TO, { id, rules: ACTION_RULES } satisfies NotedTo);
   }
 
-  /** Returns true if there are messages that are not read yet. */
   isBehind(): boolean {
     return this.#messages.lastId() > this.notedTo();
   }
@@ -161,7 +157,6 @@ export class ActionRepository extends Repository {
     return stored.length === expected.length && stored.every((line, index) => line === expected[index]);
   }
 
-  /** Reads the steps of a session again. */
   noteSession(sessionId: string, actionsOf: ActionsOf): void {
     this.#noteSteps(new Set(this.#stepsOfSession({ sessionId, to: this.notedTo() })), actionsOf);
   }
@@ -203,7 +198,6 @@ export class ActionRepository extends Repository {
     return groupedBy(this.#shownWith(messageIds), ({ shownId }) => shownId);
   }
 
-  /** Returns actions with this file, program or tool, newest first. */
   named(name: string, { project, limit, target, path }: NamedScope): PlacedAction[] {
     return this.#named({ name, project: project ?? null, limit, target: target ?? null, path: path ?? null });
   }

@@ -3,9 +3,9 @@ import { ROLES } from "../../core/message.ts";
 import { decodeEmbedding } from "../../vector/codec.ts";
 import { GENERATION_NOW, vectorNow } from "../facts/generations.ts";
 import { BRANCHES, IS_SESSION, PathReader } from "../facts/paths.ts";
+import { blobOf } from "../sql/codecs.ts";
 import { isOfStep, MESSAGE } from "../sql/message-columns.ts";
 import { columns, type RowOf } from "../sql/statement.ts";
-import { blobOf } from "../sql/stored-value.ts";
 import { TABLES } from "../sql/tables.ts";
 import { blockOf, ID_BLOCK_SIZE, type IdRange } from "./id-block.ts";
 import type { SearchScope } from "./search-scope.ts";
@@ -112,10 +112,7 @@ export class EvidenceRepository extends PathReader {
     return shared.length === 0 ? given : { ...given, shared };
   }
 
-  /**
-   * @param asked  The session that the search is of, if it is one. What it shares counts as its own.
-   * @throws {DamageError} if one is missing, although an index names it.
-   */
+  /** @param asked  The session that the search is of, if it is one. What it shares counts as its own. @throws {DamageError} if one is missing. */
   rows(ids: readonly number[], asked?: string): EvidenceRow[] {
     const rows = (JSON.parse(this.#rows.one(JSON.stringify(ids))) as RankedColumns[]).map(
       ([messageId, holderId, seq, role, name, tokenCount, createdAtMs, isCall]) => {
@@ -153,7 +150,6 @@ export class EvidenceRepository extends PathReader {
     }
   }
 
-  /** Returns the messages of clusters, by root. */
   members(roots: readonly number[]): Map<number, number[]> {
     const members = new Map(roots.map((root): [number, number[]] => [root, []]));
     for (const [root, id] of this.#members.all(JSON.stringify(roots))) members.get(root)!.push(id);

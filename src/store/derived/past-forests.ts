@@ -1,18 +1,17 @@
 import { DamageError } from "../../core/damage.ts";
+import { groupedBy } from "../../core/groups.ts";
+import type { Role } from "../../core/message.ts";
 import { once } from "../../core/once.ts";
-import { joinCluster, startCluster } from "../../forest/cluster.ts";
+import { joinCluster, type StepFeatures, startCluster } from "../../forest/cluster.ts";
 import type { GrowingTheme } from "../../forest/growing-forest.ts";
 import { ThemeReplay } from "../../forest/theme-replay.ts";
 import type { GenerationRepository } from "../facts/generations.ts";
-import type { MessageRepository } from "../facts/messages.ts";
+import type { GraduatingMessage, MessageRepository, TitledMessage } from "../facts/messages.ts";
 import { type Path, PathReader, type PathRepository } from "../facts/paths.ts";
 import type { StoreDatabase } from "../file/open.ts";
 import type { RowOf } from "../sql/statement.ts";
 import { CLUSTER, type ClusterState, type StoredCluster, storedCluster } from "./cluster-rows.ts";
-import type { DeriveOptions } from "./features.ts";
-import { type EnteringStep, enteringSteps } from "./features.ts";
 import type { FrontierMoveRepository } from "./frontier-moves.ts";
-import { ThemeRoots } from "./theme-roots.ts";
 import type { UnionRepository } from "./unions.ts";
 
 /** Rows of the log that are read and replayed at once, so that their vectors take little memory. */
@@ -21,7 +20,6 @@ const REPLAY_ROWS = 500;
 /** One takes about 150 kB. */
 const FORESTS_MAX = 32;
 
-/** What past forests are made from. */
 export interface LogSources {
   messages: MessageRepository;
   unions: UnionRepository;
@@ -29,7 +27,6 @@ export interface LogSources {
   frontierMoves: FrontierMoveRepository;
 }
 
-/** Where in the log of a session. */
 interface Place {
   sessionId: string;
   position: number;
@@ -39,7 +36,6 @@ interface Place {
 interface PastForest {
   open: () => readonly StoredCluster[];
   themes: () => readonly GrowingTheme[];
-  /** Returns the root of a cluster's theme. */
   themeOf: (clusterRoot: number) => number;
 }
 
@@ -163,4 +159,98 @@ export function themesAt(
 export function soundSteps(messages: MessageRepository, stepIds: readonly number[]): EnteringStep[] {
   messages.ofSteps(stepIds);
   return enteringSteps(messages.graduatingOf(stepIds), -1);
+}
+
+/** Tells the themes of clusters in a session by its log. It is used within one snapshot. */
+export class ThemeRoots {
+  readonly #unions: UnionRepository;
+  readonly #unites = new Map<number, { position: number; root: number } | undefined>();
+
+  readonly #sessionId: string;
+
+  constructor(unions: UnionRepository, sessionId: string) {
+    this.#unions = unions;
+    this.#sessionId = sessionId;
+  }
+
+  /** The root of the theme of a cluster. @param before  A log position; by default now. */
+  themeOf(root: number, before = Number.MAX_SAFE_INTEGER): number {
+    let theme = root;
+    for (const unite of this.#unitesOf(root)) {
+      if (unite.position >= before) break;
+      theme = unite.root;
+    }
+    return theme;
+  }
+
+  /** Yields the unites that took the root into larger themes, oldest first. */
+  *#unitesOf(root: number): Generator<{ position: number; root: number }> {
+    let current = root;
+    let unite = this.#uniteOf(root);
+    while (unite !== undefined) {
+      yield unite;
+      const next = this.#uniteOf(unite.root);
+      // Damaged rows can form a circle.
+      if (next !== undefined && next.position <= unite.position) {
+        throw new DamageError(`theme ${next.root} absorbed theme ${unite.root} before that absorbed theme ${current}`);
+      }
+      current = unite.root;
+      unite = next;
+    }
+  }
+
+  #uniteOf(root: number): { position: number; root: number } | undefined {
+    if (!this.#unites.has(root)) this.#unites.set(root, this.#unions.unite({ sessionId: this.#sessionId, root }));
+    return this.#unites.get(root);
+  }
+}
+
+/** The length of the part of a message that may name the person addressed. */
+const OPENING_CHARS = 500;
+
+export interface DeriveOptions {
+  /** Returns the title of a cluster. `asked` is the user's message that began the turn of its root. */
+  titleOf: (messages: readonly TitledMessage[], asked: TitledMessage | undefined) => string;
+  /** How many characters of each message `titleOf` reads. */
+  titleTextChars: number;
+}
+
+/** A step that is about to enter the forest. */
+export interface EnteringStep {
+  features: StepFeatures;
+  role: Role;
+  messageIds: number[];
+  messages: TitledMessage[];
+}
+
+/**
+ * Groups messages into steps. @param rows  Whole steps, in order of seq, without pinned messages.
+ * @param seqBefore  The seq of the last message that entered the forest before them; -1 if none did.
+ */
+export function enteringSteps(rows: readonly GraduatingMessage[], seqBefore: number): EnteringStep[] {
+  for (const { id, text } of rows) {
+    if (typeof text !== "string") throw new DamageError(`message ${id} has no text`); // its checksum is not compared
+  }
+  let before = seqBefore;
+  return [...groupedBy(rows, ({ stepId }) => stepId).values()].map((messages) => {
+    const first = messages[0]!;
+    const last = messages.at(-1)!;
+    const features: StepFeatures = {
+      id: first.id,
+      seqFirst: first.seq,
+      seqLast: last.seq,
+      seqBefore: before,
+      messageCount: messages.length,
+      tokenCount: messages.reduce((sum, { tokenCount }) => sum + tokenCount, 0),
+      embeddings: messages.map(({ embedding }) => embedding ?? undefined),
+      turn: first.turnSeq,
+      goesOn: first.isRepeated === 1 || first.isSummary === 1,
+      speaker: first.name ?? undefined,
+      text: first.text.slice(0, OPENING_CHARS),
+      createdAtMs: first.createdAtMs,
+    };
+    before = last.seq;
+    const titled = messages.map(({ teller, told }) => ({ role: teller, text: told }));
+    return { features, role: first.role, messageIds: messages.map(({ id }) => id), messages: titled };
+  });
 }

@@ -39,7 +39,6 @@ const CLAIMABLE = columns(TABLES.pendingVectors, "messageId", "sessionId", "atte
 /** SQL: the vector `p` is due, in any session or in `@sessionId`. One condition for both would use no index. */
 const IS_DUE = "p.status = 'due'";
 const IS_DUE_IN = `${IS_DUE} AND p.session_id = @sessionId`;
-/** SQL: the message is one of the list `@ids`. */
 const IS_GIVEN = "message_id IN (SELECT value FROM json_each(@ids))";
 /** SQL: the time from which the vector `p` may be requested. `@holders` has the times until which claims hold. */
 const CLAIMABLE_AT = `CASE WHEN p.claimant IS NULL THEN p.next_try_at_ms
@@ -138,7 +137,6 @@ export class PendingVectorRepository extends PathReader {
     this.#claim({ ids: JSON.stringify(messageIds), claimant, untilMs });
   }
 
-  /** Returns the number of claims that were not lost. */
   renewClaims(messageIds: readonly number[], { claimant, untilMs }: Lease): number {
     return this.#renew({ ids: JSON.stringify(messageIds), claimant, untilMs }).changes;
   }

@@ -1,17 +1,15 @@
 import { DamageError } from "../../core/damage.ts";
 import { HIDDEN, tagNamespace } from "../../core/tags.ts";
 import type { GrowingTheme } from "../../forest/growing-forest.ts";
+import { isOfRemembered, openingOf } from "../facts/conditions.ts";
 import type { ItemRepository } from "../facts/items.ts";
-import { openingOf } from "../facts/opening.ts";
 import { IS_SESSION, PathReader, type PathRepository, type Piece } from "../facts/paths.ts";
 import { LAST_CHARACTER, SESSION, type SessionRow, timeOf } from "../facts/sessions.ts";
-import { isOfRemembered } from "../facts/verdict-scope.ts";
 import type { StoreDatabase } from "../file/open.ts";
 import { MESSAGE } from "../sql/message-columns.ts";
 import type { RowOf } from "../sql/statement.ts";
 import type { ThemeRepository } from "./themes.ts";
 
-/** What `list` reads. */
 type ListedSession = SessionRow &
   Pick<SessionOverview, "messageCount" | "clusterCount"> & {
     newestId: number | null;
@@ -24,10 +22,7 @@ export interface SessionOverview {
   id: string;
   project: string | null;
   title: string | null;
-  /**
-   * The title, or at most 60 characters of what the user asked first; if no user has written, the title of the largest cluster. Null
-   * if there is none of these. It is made when it is read.
-   */
+  /** The title, or at most 60 characters of what the user asked first; if no user has written, that of the largest cluster. Null without these. */
   readonly name: string | null;
   /** In order. Lists for people leave out a session with the tag `hidden`. */
   tags: string[];
@@ -121,7 +116,6 @@ const PAGE = `page AS MATERIALIZED (
 
 const ALL_SEQS = "9e15";
 
-/** The pages that `Store.sessions` returns. */
 export class SessionOverviewRepository extends PathReader {
   // Subqueries for each row of a page. They read only a few messages of each session.
   readonly #pageIds = this.statement<Page, string>`
@@ -242,7 +236,6 @@ export class SessionOverviewRepository extends PathReader {
     });
   }
 
-  /** Counts the messages that a fork shares, too. */
   #withPast(row: ListedSession): ListedSession {
     const past = this.paths.past(row.id);
     const messageCount = past.reduce((count, piece) => count + this.#countIn(piece), row.messageCount);
@@ -252,7 +245,6 @@ export class SessionOverviewRepository extends PathReader {
     return { ...row, messageCount, openingId, clusterCount };
   }
 
-  /** Adds up the themes and the messages outside them. */
   #sizesOf({ id, graduatedSeq }: ListedSession): Sizes {
     const themes = this.#themesOf(id);
     const outside = this.paths.of(id).map(({ sessionId, seqLast }) => {

@@ -25,7 +25,6 @@ export class ArtifactRepository extends Repository {
     }
   }
 
-  /** Puts the long strings of a message back into its parts. */
   restore(messageId: number, parts: Part[]): void {
     for (const { pointer, ...artifact } of this.#ofMessage.all(messageId)) {
       putBack(parts, pointer, artifact, (reason, cause) => {

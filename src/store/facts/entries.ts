@@ -1,7 +1,7 @@
 import { DamageError } from "../../core/damage.ts";
 import type { JsonValue } from "../../core/json.ts";
+import { decodeValue } from "../sql/codecs.ts";
 import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
-import { decodeValue } from "../sql/stored-value.ts";
 import { TABLES } from "../sql/tables.ts";
 import { PathReader, type Piece, rowsIn, withBranches } from "./paths.ts";
 
@@ -20,7 +20,6 @@ export interface Entry {
   beforeSeq: number;
   id?: string;
   value: JsonValue;
-  /** Unix milliseconds. */
   createdAtMs: number;
 }
 
@@ -69,7 +68,6 @@ export class EntryRepository extends PathReader {
     });
   }
 
-  /** Returns the new entry's position. */
   add(row: NewEntry): number {
     return Number(this.#insert.run({ ...row, id: null }).lastInsertRowid);
   }
@@ -109,7 +107,6 @@ export class EntryRepository extends PathReader {
     return rowsIn(this.paths.of(sessionId), limit, read).map(entryOf);
   }
 
-  /** Newest first. */
   before(sessionId: string, before: number, limit: number): Entry[] {
     const read = ({ sessionId, seqLast }: Piece, limit: number) =>
       this.#before.all({ sessionId, seqEnd: seqLast, before, limit });

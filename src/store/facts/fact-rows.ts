@@ -61,10 +61,7 @@ type Raw<T extends keyof typeof FACT_TABLES> = RawRow<
 /** The rows by the names of their tables in schema.ts. Values are as SQLite has them. */
 export type FactTables = Omit<{ [T in keyof typeof FACT_TABLES]: Raw<T> }, "messages"> & {
   origin: RowsOrigin;
-  /**
-   * `embedding` is the vector in the generation in use. A writer makes it again if it is undefined; `vectorCrc` is then the
-   * CRC-32 that it must have.
-   */
+  /** `embedding` is the vector in the generation in use. If it is undefined, a writer makes it again, and `vectorCrc` is its CRC-32. */
   messages: Omit<Raw<"messages">, "storedText" | "embedding"> & {
     storedText: string | Buffer;
     embedding: Buffer | null | undefined;
@@ -80,7 +77,6 @@ export interface RowsFrom {
   position: number;
 }
 
-/** SQL: the session and its branches. */
 const OWN = `session_id IN ${withBranches("@id")}`;
 const OF_MESSAGE = `message_id IN (SELECT id FROM messages WHERE ${OWN} AND (seq >= @seq OR session_id <> @id))`;
 const IN_USE = `generation = ${GENERATION_NOW}`;
@@ -173,7 +169,6 @@ export class FactRowRepository extends Repository {
     return known;
   }
 
-  /** The session of the row that has an id. */
   holderOf(table: keyof FactTables, id: unknown): string | undefined {
     if (table !== "messages" && table !== "unions" && table !== "summaries" && table !== "entries") return undefined;
     const [found] = rawRows(this.#database, FACT_TABLES[table].table, "WHERE id = @id", { id });

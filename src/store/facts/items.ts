@@ -3,8 +3,8 @@ import { addTo } from "../../core/groups.ts";
 import type { JsonValue } from "../../core/json.ts";
 import { TAGS } from "../../core/tags.ts";
 import { Repository } from "../file/repository.ts";
+import { decodeValue } from "../sql/codecs.ts";
 import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
-import { decodeValue } from "../sql/stored-value.ts";
 import { TABLES } from "../sql/tables.ts";
 
 const ITEM = columns(TABLES.items);
@@ -19,7 +19,6 @@ export interface Item {
   value: JsonValue | Uint8Array;
   /** The id of the session that the item is forgotten with. */
   session?: string;
-  /** Unix milliseconds. */
   createdAtMs: number;
   updatedAtMs: number;
 }
@@ -30,10 +29,7 @@ interface NamespaceRange {
   to: string;
 }
 
-/**
- * Returns the range of keys of a namespace and everything below it. Keys are JSON, so one below begins like `["a",` and sorts before
- * `["a"]` itself. No other key is between the two.
- */
+/** The range of a namespace and all below it. As JSON, one below begins like `["a",` and sorts before `["a"]` itself, with none in between. */
 function rangeOf(prefix: readonly string[]): NamespaceRange {
   const to = JSON.stringify(prefix);
   return { from: `${to.slice(0, -1)}${prefix.length === 0 ? '"' : ","}`, to };
@@ -63,7 +59,6 @@ export class ItemRepository extends Repository {
     SELECT id FROM items WHERE ${IN_RANGE} ORDER BY namespace, key LIMIT @limit OFFSET @offset`.pluck();
   readonly #lastIds = this.statement<NamespaceRange & Omit<ItemPage, "descending">, number>`
     SELECT id FROM items WHERE ${IN_RANGE} ORDER BY namespace DESC, key DESC LIMIT @limit OFFSET @offset`.pluck();
-  /** The first item of each namespace, in order. */
   readonly #namespaces = this.statement<NamespaceRange, RowOf<typeof ITEM>>`
     SELECT ${ITEM} FROM items WHERE id IN (SELECT min(id) FROM items WHERE ${IN_RANGE} GROUP BY namespace)
     ORDER BY namespace`;
@@ -77,7 +72,6 @@ export class ItemRepository extends Repository {
     this.#put.run({ ...row, id: known?.id ?? null, createdAtMs: known?.createdAtMs ?? createdAtMs });
   }
 
-  /** @param namespace  As JSON. */
   has(namespace: string, key: string): boolean {
     return this.#known.get(namespace, key) !== undefined;
   }

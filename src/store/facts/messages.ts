@@ -20,8 +20,8 @@ import {
 import { columns, type InsertOf, type RowOf } from "../sql/statement.ts";
 import { type DecodedRow, TABLES } from "../sql/tables.ts";
 import type { ArtifactRepository } from "./artifacts.ts";
+import { isRepeated, isSummary, tellerOf, toldOf } from "./conditions.ts";
 import { GENERATION_NOW, vectorNow } from "./generations.ts";
-import { isRepeated, isSummary, tellerOf, toldOf } from "./opening.ts";
 import { PathReader, type PathRepository, type Piece, rowsIn, sharedSeqOf, withBranches } from "./paths.ts";
 
 const EACH_PAGE = 500;
@@ -49,7 +49,6 @@ export interface MessageRow {
   vectorDueSinceMs: number | undefined;
 }
 
-/** The vector that a message must have. */
 export type RightVector = { id: number; embedderId: string; embedding: Buffer };
 
 export interface StoredMessage {
@@ -57,7 +56,6 @@ export interface StoredMessage {
   digest: Buffer;
 }
 
-/** An embedder that needs nothing but the text. */
 export interface LocalEmbedding {
   id: string;
   embed: (text: string) => Float32Array | undefined;
@@ -89,7 +87,6 @@ const ENTERING = GRADUATING.without("text");
 /** Neither features nor titles read more of a text. */
 export const ENTERING_TEXT_CHARS = 500;
 
-/** The part of a message that the forest reads. */
 export type GraduatingMessage = RowOf<typeof GRADUATING> & {
   /** Who says it, and what it says, for a title. */
   teller: Role;
@@ -121,7 +118,6 @@ export interface Span {
 }
 
 type SeqsBefore = { seqFrom: number; seqEnd: number; limit: number };
-type SeqRange = SeqsBefore & { sessionId: string };
 type SeqsOfSession = [sessionId: string, seqFirst: number, seqLast: number];
 
 const LAST = Number.MAX_SAFE_INTEGER;
@@ -192,22 +188,17 @@ export class MessageRepository extends PathReader {
     SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? ORDER BY seq DESC LIMIT ?`
     .raw()
     .map((values) => this.#checked(messageRowOf(values)));
-  readonly #notableBefore = this.statement<SeqRange, MessageValues>`
+  readonly #notableBefore = this.statement<SeqsBefore & { sessionId: string; isSaid: number }, MessageValues>`
     SELECT ${MESSAGE} FROM messages
-    WHERE session_id = @sessionId AND seq >= @seqFrom AND seq < @seqEnd AND pinned = 0 ORDER BY seq DESC LIMIT @limit`
+    WHERE session_id = @sessionId AND seq >= @seqFrom AND seq < @seqEnd AND pinned = 0
+      AND (NOT @isSaid OR role IN ('user', 'assistant') AND instr(parts, '"type":"text"') > 0)
+    ORDER BY seq DESC LIMIT @limit`
     .raw()
     .map(messageRowOf);
   /** The messages that a session holds itself in a time, in order. */
   readonly timesIn = this.statement<Span & { sessionId: string }, { id: number; atMs: number }>`
     SELECT ${columns(TABLES.messages, "id")}, created_at_ms AS atMs FROM messages
     WHERE session_id = @sessionId AND created_at_ms BETWEEN @sinceMs AND @untilMs ORDER BY seq`.all;
-  readonly #saidBefore = this.statement<SeqRange, MessageValues>`
-    SELECT ${MESSAGE} FROM messages
-    WHERE session_id = @sessionId AND seq >= @seqFrom AND seq < @seqEnd AND pinned = 0
-      AND role IN ('user', 'assistant') AND instr(parts, '"type":"text"') > 0
-    ORDER BY seq DESC LIMIT @limit`
-    .raw()
-    .map(messageRowOf);
   /** What users and models said in some steps, in order. */
   readonly notableOf = this.statement<[stepIds: string], SelectedMessage>`
     SELECT ${MESSAGE.of("m")} ${STEPS} WHERE m.role NOT IN ('system', 'tool') ORDER BY m.seq`.map(notableMessage).allOf;
@@ -218,7 +209,6 @@ export class MessageRepository extends PathReader {
     SELECT ${STEP} FROM messages WHERE id = ?`.get;
   readonly lastSeq = this.statement<[sessionId: string], IdAndSeq>`
     SELECT id, seq FROM messages WHERE session_id = ? ORDER BY seq DESC LIMIT 1`.get;
-  /** The stored parents of the whole store. */
   readonly parents = this.statement<[], RowOf<typeof PLACED_PARENTS>>`
     SELECT ${PLACED_PARENTS} FROM messages ORDER BY id`.all;
   readonly #pinnedTokens = this.statement<[sessionId: string, seqLast: number], number>`
@@ -235,7 +225,6 @@ export class MessageRepository extends PathReader {
     ORDER BY seq LIMIT 1`.get;
   readonly #after = this.statement<[sessionId: string, seq: number, limit: number], MessageValues>`
     SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?`.raw();
-  /** The external ids of the messages after a seq. */
   readonly namesAfter = this.statement<[sessionId: string, seq: number], RowOf<typeof NAMES>>`
     SELECT ${NAMES} FROM messages WHERE session_id = ? AND seq > ? ORDER BY seq`.all;
   readonly #move = this.statement<{
@@ -289,7 +278,6 @@ export class MessageRepository extends PathReader {
     SELECT m.id, step.value AS stepId, (SELECT step_id FROM messages WHERE id = m.id) = step.value AS isOfStep ${OF_STEPS}`
     .allOf;
   readonly digestsOfSteps = this.statement<[stepIds: string], Buffer>`SELECT m.digest ${OF_STEPS}`.pluck().allOf;
-  /** The tokens of each message, as stored. */
   readonly tokensOfSteps = this.statement<[stepIds: string], number>`SELECT m.token_count ${OF_STEPS}`.pluck().allOf;
   readonly #syncKeys = this.statement<
     { sessionId: string; seqFirst: number; seqLast: number },
@@ -304,10 +292,7 @@ export class MessageRepository extends PathReader {
     UNION ALL SELECT NULL, '', seq FROM forgotten_messages
     WHERE session_id = @sessionId AND seq BETWEEN @seqFirst AND @seqLast
     ORDER BY seq`;
-  /**
-   * Like `nextSeq`, even if the index lacks messages that the frontier has passed, or the last one: the row after it may be of the
-   * same session. So no seq is given twice.
-   */
+  /** Like `nextSeq`, so that no seq is given twice even if the index lacks messages that the frontier has passed, or the last one. */
   readonly seqEnd = this.statement<{ sessionId: string }, number>`
     SELECT max(
       coalesce((
@@ -331,10 +316,7 @@ export class MessageRepository extends PathReader {
   readonly #openingsOf = this.statement<[charsMax: number, stepIds: string], TitledMessage>`
     SELECT ${tellerOf("m")} AS role, ${toldOf("m", "?")} AS text
     ${STEPS} ORDER BY step.key, m.seq`;
-  /**
-   * The first characters of the user's message that began the turn of a message. An agent's summary is none, nor is `yes`, nor a mark
-   * such as `[Request interrupted by user]`: what they are about was asked before, if it was not long ago.
-   */
+  /** The beginning of the user's message that began a turn, before summaries, `yes` and `[Request interrupted by user]`, if not long ago. */
   readonly askedBefore = this.statement<[charsMax: number, id: number], TitledMessage>`
     SELECT asked.role, substr(asked.text, 1, ?) AS text FROM messages m
     JOIN messages asked ON asked.role = 'user' AND NOT ${isSummary("asked")}
@@ -518,26 +500,18 @@ export class MessageRepository extends PathReader {
   }
 
   /** Returns the newest `limit` messages from `seqFrom` to before `seqEnd`, in order and without pinned ones. */
-  notableBefore(sessionId: string, range: SeqsBefore): NotableMessage[] {
-    return this.#newestBefore(this.#notableBefore, sessionId, range);
+  notableBefore(sessionId: string, range: SeqsBefore, isSaid = false): NotableMessage[] {
+    const pieces = this.paths.pieces(sessionId, range.seqFrom, range.seqEnd - 1).reverse();
+    const rows = rowsIn(pieces, range.limit, ({ sessionId, seqFirst, seqLast }, limit) => {
+      const wanted = { sessionId, seqFrom: seqFirst, seqEnd: seqLast + 1, limit, isSaid: Number(isSaid) };
+      return inPlace([sessionId, seqFirst, seqLast], this.#notableBefore.all(wanted).reverse()).reverse();
+    });
+    return rows.reverse().map(notableMessage);
   }
 
   /** Like `notableBefore`, but only what users and assistants said in words. */
   saidBefore(sessionId: string, range: SeqsBefore): NotableMessage[] {
-    return this.#newestBefore(this.#saidBefore, sessionId, range);
-  }
-
-  #newestBefore(
-    statement: { all(range: SeqRange): ReturnType<typeof messageRowOf>[] },
-    sessionId: string,
-    range: SeqsBefore,
-  ): NotableMessage[] {
-    const pieces = this.paths.pieces(sessionId, range.seqFrom, range.seqEnd - 1).reverse();
-    const rows = rowsIn(pieces, range.limit, ({ sessionId, seqFirst, seqLast }, limit) => {
-      const found = statement.all({ sessionId, seqFrom: seqFirst, seqEnd: seqLast + 1, limit });
-      return inPlace([sessionId, seqFirst, seqLast], found.reverse()).reverse();
-    });
-    return rows.reverse().map(notableMessage);
+    return this.notableBefore(sessionId, range, true);
   }
 
   /** In order of seq. Unknown ids are left out. */
@@ -664,10 +638,7 @@ export class MessageRepository extends PathReader {
     return [];
   }
 
-  /**
-   * The keys by which `sync` matches messages: external ids, and digests or the ids of tool calls. Forgotten messages have the empty
-   * digest.
-   */
+  /** The keys by which `sync` matches messages: external ids, and digests or the ids of tool calls; the empty digest for forgotten ones. */
   syncKeys(sessionId: string, seqFrom: number): { externalId: string | undefined; digest: string; seq: number }[] {
     const rows = this.#inPieces(sessionId, seqFrom, LAST, (sessionId, seqFirst, seqLast) =>
       this.#syncKeys.all({ sessionId, seqFirst, seqLast }),
@@ -685,7 +656,6 @@ export class MessageRepository extends PathReader {
     return isStored && storedEmbedder === embedderId ? undefined : { id, embedderId, embedding };
   }
 
-  /** Returns undefined for a message that is damaged. */
   #intact(id: number): Message | undefined {
     try {
       return this.byIds([id])[0];
@@ -741,11 +711,7 @@ export class MessageRepository extends PathReader {
   }
 }
 
-/**
- * Returns the rows of a range of seqs.
- *
- * @throws {DamageError} if one of them says that it is elsewhere: an index has it in the place of another one, or twice.
- */
+/** Returns the rows of a range of seqs. @throws {DamageError} if an index has one in the place of another one, or twice. */
 function inPlace<Row extends { sessionId: string; seq: number }>(
   [sessionId, seqFirst, seqLast]: SeqsOfSession,
   rows: Row[],

@@ -14,7 +14,6 @@ export interface Piece {
   logPosition: number;
 }
 
-/** Where a message is. */
 interface Place {
   sessionId: string;
   seq: number;
@@ -33,7 +32,6 @@ export const IS_SESSION = "superseded_at_ms IS NULL";
 /** SQL: the ids of the rows that hold superseded messages. They are few. */
 export const BRANCHES = "(SELECT id FROM sessions WHERE superseded_at_ms IS NOT NULL)";
 
-/** SQL: the ids of a session and of its branches. */
 export function withBranches(session: string): string {
   return `(SELECT id FROM sessions WHERE id = ${session} OR (parent_session_id = ${session} AND superseded_at_ms IS NOT NULL))`;
 }
@@ -81,10 +79,7 @@ export class PathRepository extends Repository {
     return this.#sharing.all(holderId, seq);
   }
 
-  /**
-   * The session whose rows are the open clusters and themes of a session. Until the frontier of a fork moves, it is another one;
-   * undefined if that one has moved since the fork.
-   */
+  /** The session whose rows are the open clusters and themes of a session: for a young fork another one; undefined if that has moved since. */
   grower(sessionId: string): Piece | undefined {
     const path = this.of(sessionId);
     if (path.length === 1) return path[0]!;
@@ -137,11 +132,7 @@ export class PathRepository extends Repository {
     return [holderId, ...this.#sharingLog.all(holderId, position)];
   }
 
-  /**
-   * For changes and `verify`: a fork that has lost its past would give seqs again. A branch has a `forkSeq` and shares nothing.
-   *
-   * @throws {DamageError} if a fork does not share what its session had.
-   */
+  /** A fork that has lost its past would give seqs again. @throws {DamageError} if a fork does not share what its session had. */
   assertPast(sessionId: string): void {
     const { parentSessionId = null, forkSeq = null, supersededAtMs = null } = this.#origin.get(sessionId) ?? {};
     const past = this.#past(sessionId).map(pieceOf);

@@ -3,8 +3,8 @@ import { Repository } from "../file/repository.ts";
 import { MESSAGE } from "../sql/message-columns.ts";
 import { columns, type RowOf } from "../sql/statement.ts";
 import { TABLES } from "../sql/tables.ts";
+import { isOfRemembered, VERDICTS_ON } from "./conditions.ts";
 import { IS_SESSION } from "./paths.ts";
-import { isOfRemembered, VERDICTS_ON } from "./verdict-scope.ts";
 
 const SESSION = columns(TABLES.sessions, "project", "author");
 

@@ -15,7 +15,6 @@ export type NewSession = Omit<
   "graduatedSeq" | "evictedSeq" | "frontierVersion" | "checksum"
 >;
 
-/** Messages that a session has superseded. */
 export interface Branch {
   id: string;
   /** The seq after which the branch begins; -1 if it begins with the session. */
@@ -56,7 +55,6 @@ export const timeOf = (order: "ASC" | "DESC"): string =>
 
 type ViewCounts = { cluster_members: number; theme_members: number; message_zones: number };
 
-/** Rows of `sessions`: sessions and their branches. */
 export class SessionRepository extends Repository {
   // Appends and resumes run these.
   readonly byId = this.statement<[id: string], SessionRow>`SELECT ${SESSION} FROM sessions WHERE id = ?`.get;
@@ -108,7 +106,6 @@ export class SessionRepository extends Repository {
   readonly projects = this.statement<[], { project: string; sessionCount: number }>`
     SELECT project, count(*) AS sessionCount FROM sessions WHERE project IS NOT NULL AND ${IS_SESSION}
     GROUP BY project ORDER BY project`.all;
-  /** Oldest first. */
   readonly ids = this.statement<[], string>`
     SELECT id FROM sessions WHERE ${IS_SESSION} ORDER BY created_at_ms, id`.pluck().all;
   /** The branches of a session, in the order in which they were superseded. */
@@ -163,10 +160,7 @@ export class SessionRepository extends Repository {
     return row;
   }
 
-  /**
-   * Adds a branch for the messages from after `seqLast` to before `seqEnd`, as if all of them had left the window. It has no title,
-   * because that of its session may change.
-   */
+  /** Adds a branch for the messages from after `seqLast` to before `seqEnd`, as if all of them had left the window. */
   insertBranch(
     { id, nowMs, seqLast, seqEnd, isUndoable }: BranchPlace,
     { id: parentSessionId, project, settings }: SessionRow,
@@ -212,7 +206,6 @@ export class SessionRepository extends Repository {
     this.#change(this.#children(id), () => this.#delete(id));
   }
 
-  /** Sets values that are NULL. */
   complete(id: string, title: string | null, project: string | null, parentSessionId: string | null): void {
     for (const branchId of this.branchIds(id)) this.complete(branchId, null, project, null);
     this.#change([id], () => this.#complete({ id, title, project, parentSessionId }));

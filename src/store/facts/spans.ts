@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
+import { blobOf } from "../sql/codecs.ts";
 import { columns, type RowOf } from "../sql/statement.ts";
-import { blobOf } from "../sql/stored-value.ts";
 import { TABLES } from "../sql/tables.ts";
 import { PathReader } from "./paths.ts";
 
@@ -29,10 +29,7 @@ export class SpanRepository extends PathReader {
   readonly #contentOf = this.statement<[id: string, seqFirst: number, seqLast: number], RowOf<typeof CONTENT>>`
     SELECT ${CONTENT} FROM messages WHERE session_id = ? AND seq BETWEEN ? AND ? AND pinned = 0 ORDER BY seq`;
   // A table of SQLite's own. Ids rise and are never reused, so a missing id was forgotten if a later id exists.
-  /**
-   * The ids from one message to another of a session, in order and without pinned ones. One of the two may have been
-   * forgotten. Empty if they are of different sessions.
-   */
+  /** The unpinned ids from one message to another, one of which may be forgotten, in order. Empty if they are of different sessions. */
   readonly idsBetween = this.statement<{ firstId: number; lastId: number }, number>`
     WITH ends AS (SELECT id, session_id, seq FROM messages WHERE id IN (@firstId, @lastId) ORDER BY id DESC),
     held(session_id, seq_last) AS (
@@ -59,7 +56,6 @@ export class SpanRepository extends PathReader {
     };
   }
 
-  /** The id of a session's first message that is not pinned. */
   firstOf(sessionId: string): number | undefined {
     return this.paths.oldest(sessionId, (piece) => this.#firstOf(piece.sessionId, piece.seqLast));
   }

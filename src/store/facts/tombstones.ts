@@ -22,18 +22,14 @@ const TOMBSTONE = columns(TABLES.tombstones);
 
 export type TombstoneRow = Omit<typeof tombstones.$inferInsert, "checksum">;
 
-/** What a message says, and when it was said. */
 export interface SaidAt {
   createdAtMs: number;
   digest: Buffer;
 }
 
 /**
- * The digests by which imports and `sync` recognize what was forgotten.
- *
- * Each store has a random key, so that no table of known digests tells what a short text was. The key is in the store, because
- * an import must recognize a text by the store alone. Whoever has the file can test a guess of a message, but must also know or
- * guess what the session of the message began with.
+ * The digests by which imports and `sync` recognize what was forgotten. A random key in each store makes tables of known digests useless.
+ * Whoever has the file can test a guess of a message, but must also know or guess what its session began with.
  */
 export class TombstoneDigests {
   readonly #key: Buffer;
@@ -42,7 +38,6 @@ export class TombstoneDigests {
     this.#key = key;
   }
 
-  /** Returns the digest of the id of a session in this store. */
   session(id: string): Buffer {
     return this.#of("session", id);
   }
@@ -84,11 +79,7 @@ export class TombstoneDigests {
     return isWhole ? [...beginnings, this.whole(opening)] : beginnings;
   }
 
-  /**
-   * Returns the digests of the forgotten sessions that a session may be a copy of.
-   *
-   * @param isEnd  True if the session has no further messages. It may be an older copy of a session that grew.
-   */
+  /** The digests of the forgotten sessions that a session may be a copy of. @param isEnd  True if it has no further messages. */
   ofCopy(opening: readonly Buffer[], isEnd: boolean): Buffer[] {
     const beginnings = beginningsOf(opening);
     const shorter = beginnings.map((beginning) => this.whole(beginning));
@@ -113,10 +104,7 @@ export class TombstoneDigests {
   }
 }
 
-/**
- * Tells which messages of a session were forgotten. Their ids alone do not: two copies of a file give the same id to different
- * messages.
- */
+/** Tells which messages of a session were forgotten. Their ids alone do not: two copies of a file give one id to different messages. */
 export class ForgottenMessages {
   readonly #digests: TombstoneDigests | undefined;
   readonly #rows = new Map<number, TombstoneRow[]>();
@@ -153,7 +141,6 @@ export class TombstoneRepository extends Repository {
     SELECT ${TOMBSTONE} FROM tombstones WHERE session_digest = ?`;
   // Imports ask these for each session or message.
   readonly #has = this.statement<[digest: Buffer], number>`SELECT 1 FROM tombstones WHERE digest = ?`.pluck();
-  /** True if anything was ever forgotten. */
   readonly hasAny = this.statement<[], number>`SELECT 1 FROM tombstones LIMIT 1`.pluck().is;
   readonly #hasMessagesOf = this.statement<[sessionDigest: Buffer], number>`
     SELECT 1 FROM tombstones WHERE session_digest = ? AND message_id IS NOT NULL LIMIT 1`.pluck();
@@ -211,14 +198,12 @@ export class TombstoneRepository extends Repository {
     return key === undefined ? undefined : new TombstoneDigests(Buffer.from(key, "hex"));
   }
 
-  /** The rows about a session and its messages. */
   ofSession(sessionId: string): InsertOf<typeof TOMBSTONE>[] {
     const sessionDigest = this.digests()?.session(sessionId);
     if (sessionDigest === undefined) return [];
     return this.#ofSession.all(sessionDigest).map(({ checksum: _, ...row }) => row);
   }
 
-  /** True if the whole session was forgotten. */
   hasSession(sessionId: string): boolean {
     const sessionDigest = this.digests()?.session(sessionId);
     return sessionDigest !== undefined && this.has(sessionDigest);
@@ -238,10 +223,8 @@ export class TombstoneRepository extends Repository {
   }
 
   /**
-   * Returns a function that tells which messages of a session were forgotten: in this session by their names, in any session by
-   * their content and origin, and in a session with the same beginning by their content.
-   *
-   * @param opening  The digests of the first messages in the file: see `OPENING_MESSAGES`.
+   * Tells which messages of a session were forgotten: there by their names, anywhere by content and origin, and in a session that began
+   * alike by content. @param opening  The digests of the first messages in the file: see `OPENING_MESSAGES`.
    */
   recognizer(sessionId: string, opening: readonly Buffer[]): (message: RememberedMessage) => boolean {
     const digests = this.digests();
@@ -305,7 +288,6 @@ export class TombstoneRepository extends Repository {
     }
   }
 
-  /** @returns how many rows were deleted. */
   delete(sessionDigest: Buffer, messageIds: readonly number[] | undefined): number {
     const ids = messageIds === undefined ? null : JSON.stringify(messageIds);
     return this.#delete.run({ sessionDigest, messageIds: ids }).changes;

@@ -9,7 +9,6 @@ import { refuseLinkedName } from "./one-name.ts";
 
 /**
  * Opens a store to read it. Hooks and readers come in here, so that neither reads what the other refuses.
- *
  * @throws {StoreError} `FILE_NOT_FOUND`, `FILE_NOT_USABLE`, `NOT_A_STORE`, `FORMAT_UNSUPPORTED`, `STORE_BUSY`; or the driver's error.
  */
 export function openToRead(file: string, busyTimeoutMs: number): Connection {

@@ -1,4 +1,3 @@
-/** The result of one check that `doctor` makes. */
 export interface Finding {
   check: FindingCheck;
   /** `problem`: something is wrong, or soon will be. `advice`: nothing is lost, but something could be better. */

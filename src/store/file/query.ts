@@ -17,7 +17,6 @@ type QueryParam = string | number | bigint | null | Uint8Array;
 /** Runs statements of users with a connection that can only read. It stays open for the next statement. */
 export class Queries {
   readonly #database: StoreDatabase;
-  /** The connection that nobody uses. */
   #idle: Connection | undefined;
 
   constructor(database: StoreDatabase) {
@@ -30,14 +29,9 @@ export class Queries {
   }
 
   /**
-   * Runs one SQL statement of a user, which may only read. PRAGMA and ATTACH are refused, because they can reach other
-   * files. The snapshot that it reads stays open until the generator ends.
-   *
-   * @param options.params  Values for the parameters of the statement.
-   * @param options.heapBytesMax  The most memory that SQLite may use, in the whole process. By default, there is no limit.
-   * @yields rows in order. An integer beyond 2^53 is a `bigint`.
-   * @throws {StoreError} `QUERY_REFUSED` with the reason. If the statement does not parse or fails, it is SQLite's
-   * reason.
+   * Runs one SQL statement of a user, which may only read. PRAGMA and ATTACH are refused, because they can reach other files. The snapshot
+   * stays open until the generator ends. @param options.heapBytesMax  The most memory that SQLite may use, in the whole process.
+   * @throws {StoreError} `QUERY_REFUSED` with our reason, or SQLite's.
    */
   *rows(
     query: string,

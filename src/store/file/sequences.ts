@@ -7,7 +7,6 @@ const NAMES = JSON.stringify(TABLES);
 /** The newest ids of tables: rows of SQLite's own table `sqlite_sequence`. */
 export class SequenceRepository extends Repository {
   // A table of SQLite's own.
-  /** The highest id that any of the tables has given. */
   readonly newest = this.statement<[], number>`
     SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name IN (SELECT value FROM json_each('${NAMES}'))`.pluck()
     .one;

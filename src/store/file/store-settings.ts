@@ -4,7 +4,6 @@ import { Repository } from "./repository.ts";
 
 const SETTING = columns(TABLES.storeSettings);
 
-/** Rows of `store_settings`. */
 export class StoreSettingRepository extends Repository {
   // Whole rows, so that their checksums are compared and written.
   readonly #byName = this.statement<[name: string], RowOf<typeof SETTING>>`
@@ -17,7 +16,6 @@ export class StoreSettingRepository extends Repository {
   readonly #put = this.statement<{ name: string; value: string }>`${SETTING.upsert()}`.run;
   readonly delete = this.statement<[name: string]>`DELETE FROM store_settings WHERE name = ?`.run;
 
-  /** Returns undefined if the setting was never set. */
   get(name: string): unknown {
     return this.#byName(name)?.value;
   }

@@ -16,8 +16,8 @@ import { idsHeldBy } from "../changes/related.ts";
 import { dissolveSubjects, rebuildSession } from "../changes/write.ts";
 import { rootlessSummaries, wrongSpans } from "../changes/write-summaries.ts";
 import type { ActionsOf } from "../derived/actions.ts";
-import type { DeriveOptions } from "../derived/features.ts";
 import { blockOf } from "../derived/id-block.ts";
+import type { DeriveOptions } from "../derived/past-forests.ts";
 import type { UndoneRow, UnionRow } from "../derived/unions.ts";
 import { FACT_TABLES, type FactRow, type FactTables, type RowsOrigin } from "../facts/fact-rows.ts";
 import type { LocalEmbedding } from "../facts/messages.ts";
@@ -26,15 +26,12 @@ import { ForgottenMessages } from "../facts/tombstones.ts";
 import { isCode } from "../file/connect.ts";
 import type { RawValues } from "../file/repository.ts";
 import type { Repositories } from "../repositories.ts";
+import { decodeValue } from "../sql/codecs.ts";
 import { columns } from "../sql/statement.ts";
-import { decodeValue } from "../sql/stored-value.ts";
 import type { Table } from "../sql/tables.ts";
-import { type Changeable, changeableIn, mergedOf, putChangeable } from "./changeable.ts";
-import { rowText } from "./row-text.ts";
-import { sessionRows } from "./session-rows.ts";
+import { type Changeable, changeableIn, mergedOf, putChangeable, rowText, sessionRows } from "./read-rows.ts";
 
 export interface WriteRowsTerms extends DeriveOptions {
-  /** Returns the words of a text as they are indexed, in order. */
   searchWords: (text: string) => readonly string[];
   actionsOf: ActionsOf;
   /** Makes the vectors that the rows leave out. */
@@ -45,7 +42,6 @@ export interface WrittenSession {
   sessionId: string;
   /** `continued`: the store had an earlier state. `known`: it has all of this, and perhaps more, so nothing was written. */
   outcome: "new" | "continued" | "known";
-  /** The messages that came, with superseded ones. */
   newCount: number;
   /** Copies of messages that were forgotten here. They are left out. */
   forgottenCount: number;
@@ -54,13 +50,9 @@ export interface WrittenSession {
 }
 
 /**
- * Writes the facts of a session that came from another store, with their ids. Everything else is derived from them.
- *
- * If the store has the session, the rows replace it, as long as they have everything that the store has: each message, entry and
- * branch, and the newest row of the log. Items that only the store has stay. New ids of the store must be the highest in it, because
- * a session's ids rise. So if an id is higher than all of the store's, the store takes a block of ids above it.
- *
- * @param rows  All rows of one session, as `sessionRows` gives them.
+ * Writes the facts of a session from another store, as `sessionRows` gives them, with their ids. All else is derived from them. If the
+ * store has the session, they replace it, if they have each message, entry and branch and the newest row of the log. Items that only the
+ * store has stay. A session's ids rise: if one is higher than all of the store's, the store takes a block of ids above it.
  * @throws {StoreError} `ID_TAKEN`, `SESSION_DIVERGED`, `SESSION_FORGOTTEN`, `SESSION_SUPERSEDED`, `EMBEDDER_MISMATCH`,
  *   `ROWS_INVALID`. Then nothing is written.
  */
@@ -99,10 +91,7 @@ interface Known {
   summaries: Set<number>;
 }
 
-/**
- * Writes the rows of one session, which come in the order of `sessionRows`. It reads what the store has of the session, replaces it,
- * checks what came, and derives the rest.
- */
+/** Writes the rows of one session, in the order of `sessionRows`: replaces what the store has of it, checks what came, and derives the rest. */
 class SessionWriter {
   readonly #repositories: Repositories;
   readonly #terms: WriteRowsTerms;
@@ -197,7 +186,6 @@ class SessionWriter {
     return messageCount;
   }
 
-  /** Sets the parent of a session that came before its parent did. */
   completeParent(): void {
     const { sessions } = this.#repositories;
     const parent = this.#parentId === null ? undefined : sessions.byId(this.#parentId);
@@ -427,7 +415,6 @@ class SessionWriter {
     return !hasNew && [...this.#known.summaries].some((id) => !came.summaries.has(id));
   }
 
-  /** How many messages the store has that did not come. */
   #lostCount(came: Known): number {
     const own = [...(this.#known?.messages ?? [])];
     return own.filter(([id, { digest }]) => came.messages.get(id)?.digest !== digest).length;
@@ -528,10 +515,7 @@ function nameIn({ project }: RawValues): string | null {
   return project === null ? null : baseNameOf(project as string);
 }
 
-/**
- * Returns what two equal facts have in common. One of two stores may lack the parent or checksum of a session, or a vector, and each
- * has its own projects.
- */
+/** Returns what two equal facts have in common. A store may lack the parent of a session or a vector, and has its own projects. */
 function keyOf(given: FactRow): string {
   const values: Record<string, unknown> = { ...given.row };
   if (given.table === "sessions") {

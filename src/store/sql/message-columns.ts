@@ -12,16 +12,12 @@ export function isOfStep(step: string): string {
   return `(m.id = ${step} OR (m.step_id = ${step} AND m.step_id <> m.id))`;
 }
 
-/** A message as a reader is shown it. */
 export type SelectedMessage = RowOf<typeof READ> & {
   /** `parts`, parsed. Undefined if they are not JSON. Strings that are in `artifacts` are not in them. */
   parsedParts: Part[] | undefined;
 };
 
-/**
- * Everything that a reader is shown. The driver takes longer to make a Buffer than to read all other columns, and SQLite
- * parses `parts` to compute `text`. So digests are read in hex, and `text` is made from `stored_text` and the parsed parts.
- */
+/** What a reader is shown. Hex is read faster than a Buffer, and `text` is made here, because SQLite would parse the parts again. */
 class MessageColumns extends Columns<SelectedMessage> {
   constructor(alias = "") {
     super(TABLES.messages, READ.keys, alias);
@@ -124,10 +120,7 @@ export function isSharedText(stored: Buffer, partsJson: string): boolean {
   return sharedTextOf(stored.toString(), parsedOrUndefined(partsJson)) !== null;
 }
 
-/**
- * Returns what `TEXT_OF_ROW` in schema.ts computes of a BLOB; null if it does not say how many characters of the first part are
- * shared, or says more than there are.
- */
+/** What `TEXT_OF_ROW` in schema.ts computes of a BLOB; null if it does not say how many characters of the first part are shared, or too many. */
 function sharedTextOf(stored: string, parts: readonly Part[] | undefined): string | null {
   if (!/^\d+ /.test(stored)) return null;
   if (parts === undefined) return stored;

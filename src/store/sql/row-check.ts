@@ -1,8 +1,7 @@
 import type Database from "better-sqlite3";
 import { DamageError } from "../../core/damage.ts";
-import { columns } from "./statement.ts";
+import { columns, UNSEALED } from "./statement.ts";
 import type { Table } from "./tables.ts";
-import { UNSEALED } from "./unsealed.ts";
 
 interface IndexName {
   name: string;
@@ -15,7 +14,6 @@ interface Damaged {
   last: number | undefined;
 }
 
-/** Rows after one row id and up to another. */
 export interface RowRange {
   after: number;
   last: number;
@@ -24,7 +22,6 @@ export interface RowRange {
 /** SQL: the number of rows, and a sum that differs if some have no id, or another one. */
 const sumOf = (id: string): string => `count(*) || ' ' || coalesce(sum((${id} * 31) % 1000003), 0)`;
 
-/** The tables whose rows have checksums. */
 export const SEALED: readonly Table[] = [...UNSEALED.keys()];
 
 /** Compares rows with their checksums, and indexes with the rows of their tables. */
@@ -37,12 +34,7 @@ export class RowCheck {
     this.#client = client;
   }
 
-  /**
-   * Describes each of some rows of a table whose checksum is wrong.
-   *
-   * @param after  A row id.
-   * @returns also the id of the last row, if there may be more.
-   */
+  /** Describes each row after a row id whose checksum is wrong. @returns also the id of the last row, if there may be more. */
   damaged(table: Table, { after, limit } = { after: -1, limit: -1 }): Damaged {
     const whole = columns(table);
     const rows = this.#client.prepare<[after: number, limit: number], Record<string, unknown> & { rowId: number }>(
@@ -61,12 +53,8 @@ export class RowCheck {
   }
 
   /**
-   * Compares indexes with their table, so that no list lacks a row, and no row is found by the key of another. Each row is looked up
-   * in the index, and each entry of the index in the table. If all are found, both are also in order, because a binary search finds
-   * no entry that is out of order. SQLite's `integrity_check` of a table does the same, and also reads every long value.
-   *
-   * @param only  The name of the index; by default all of the table.
-   * @throws {DamageError} if an index lacks rows, has others, or has them under other keys.
+   * Looks up each row in the indexes of its table, or `only` one, and each entry in the table. SQLite's `integrity_check` of a table does
+   * the same, and also reads every long value. @throws {DamageError} if an index lacks rows, has others, or has them under other keys.
    */
   assertWhole(table: Table, only?: string): void {
     const tableName = table.name;
@@ -129,4 +117,32 @@ export function indexesOf(client: Database.Database, tableName: string): IndexNa
       FROM sqlite_schema WHERE type = 'index' AND tbl_name = ?`,
     )
     .all(tableName);
+}
+
+/** `FullTextRepository.clear` leaves such pages behind. They take space, and do no harm. */
+const UNUSED = /^Page \d+: never used$/;
+
+/** Returns what SQLite finds wrong in a file, at most `max` faults. Those of pages are lines of one text, with a heading. */
+export function integrityFaults(
+  client: Database.Database,
+  check: "integrity_check" | "quick_check",
+  max: number,
+): string[] {
+  const checked = (limit: number): string[] => client.prepare<[], string>(`PRAGMA ${check}(${limit})`).pluck().all();
+  const isUnused = (text: string): boolean => text.split("\n").some((line) => UNUSED.test(line));
+  const first = checked(max);
+  // Unused pages count, so they would hide faults.
+  const texts = first.some(isUnused) ? checked(max + (client.pragma("page_count", { simple: true }) as number)) : first;
+  const faults = texts
+    .filter((text) => text !== "ok")
+    .map((text) => {
+      const lines = text.split("\n").filter((line) => !UNUSED.test(line));
+      return lines.slice(0, max + 1).join("\n");
+    });
+  return faults.filter((fault) => !isOfPages(fault) || fault.includes("\n")).slice(0, max);
+}
+
+/** True for a fault of `integrityFaults` that is of pages. */
+export function isOfPages(fault: string): boolean {
+  return fault.startsWith("***");
 }

@@ -16,8 +16,7 @@ import type { JsonValue, Role } from "../../core/message.ts";
 import type { SessionSettings, SpanStrategy } from "../../core/options.ts";
 import type { Speech } from "../../forest/speech.ts";
 import type { Theme } from "../../forest/themes.ts";
-import { CODECS } from "./codecs.ts";
-import type { ValueEncoding } from "./stored-value.ts";
+import { CODECS, type ValueEncoding } from "./codecs.ts";
 
 // Names of tables and columns are public, because users write SQL. This file is long, so that users find every table in
 // one place. Views are in the migrations, because drizzle cannot express them.
@@ -31,7 +30,7 @@ const embedding = customType<{ data: Float32Array; driverData: Buffer }>({
   ...CODECS.embedding,
 });
 
-/** The CRC-32 of the row's other columns: see checksum.ts. */
+/** The CRC-32 of the row's other columns: see `checksumOf`. */
 const checksum = () => integer("checksum").notNull();
 
 const json = customType<{ data: unknown; driverData: string }>({ dataType: () => "text", ...CODECS.json });
@@ -570,7 +569,7 @@ export const tombstones = sqliteTable(
   ],
 );
 
-/** JSON as text, or bytes: see stored-value.ts. */
+/** JSON as text, or bytes: see `encodeValue`. */
 const storedValue = customType<{ data: string | Buffer; driverData: string | Buffer }>({ dataType: () => "blob" });
 
 const encoding = () => text("encoding").$type<ValueEncoding>().notNull();

@@ -1,9 +1,8 @@
+import { crc32 } from "node:zlib";
 import type Database from "better-sqlite3";
 import { DamageError } from "../../core/damage.ts";
-import { checksumOf } from "./checksum.ts";
 import { CODECS } from "./codecs.ts";
-import type { Table, TableColumn } from "./tables.ts";
-import { UNSEALED } from "./unsealed.ts";
+import { TABLES, type Table, type TableColumn } from "./tables.ts";
 
 /** Positional parameters as a tuple, or named ones as an object. */
 type Parameters = readonly unknown[] | object;
@@ -32,7 +31,6 @@ export class Statement<P extends Parameters, Row> {
     return new Statement(() => this.#compile().pluck());
   }
 
-  /** Returns this statement with rows as lists, not decoded. */
   raw(): Statement<P, Row> {
     return new Statement(() => this.#compile().raw());
   }
@@ -57,7 +55,6 @@ export class Statement<P extends Parameters, Row> {
   /** Returns true if the value of a plucked row is 1. */
   readonly is = (...parameters: Arguments<P>): boolean => this.get(...parameters) === 1;
 
-  /** Returns how many rows were changed. */
   readonly changes = (...parameters: Arguments<P>): number => this.run(...parameters).changes;
 
   readonly all = (...parameters: Arguments<P>): Row[] => {
@@ -236,7 +233,6 @@ class Insert {
   }
 }
 
-/** The type of a row that is read. */
 export type RowOf<C> = C extends Columns<infer Row> ? Row : never;
 
 /** The type of a row that is inserted. Its checksum is added. */
@@ -249,3 +245,55 @@ export function columns<Row, K extends keyof Row & string>(
 ): Columns<Pick<Row, K>> {
   return new Columns(table as Table, keys.length > 0 ? keys : Object.keys(table.columns));
 }
+
+/** Up to this length, the loop is faster than a call of zlib. */
+const SHORT_BYTES_MAX = 64;
+
+const TABLE = Int32Array.from({ length: 256 }, (_, byte) => {
+  let remainder = byte;
+  for (let bit = 0; bit < 8; bit++)
+    remainder = (remainder & 1) === 0 ? remainder >>> 1 : (remainder >>> 1) ^ 0xedb88320;
+  return remainder;
+});
+
+/** Returns the CRC-32 of some values of a row as the driver reads them. It does not detect tampering. */
+export function checksumOf(row: Readonly<Record<string, unknown>>, keys: readonly string[]): number {
+  let checksum = 0;
+  let text = "";
+  for (const key of keys) {
+    const value = row[key];
+    if (typeof value === "object" && Buffer.isBuffer(value)) checksum = crcOf(value, checksum);
+    else text += `${value}\0`;
+  }
+  return crc32(text, checksum);
+}
+
+function crcOf(bytes: Buffer, checksum: number): number {
+  if (bytes.length > SHORT_BYTES_MAX) return crc32(bytes, checksum);
+  let remainder = ~checksum;
+  for (const byte of bytes) remainder = TABLE[(remainder ^ byte) & 0xff]! ^ (remainder >>> 8);
+  return ~remainder >>> 0;
+}
+
+/** The tables whose rows have checksums, with the columns that are not covered because they often change. */
+export const UNSEALED: ReadonlyMap<Table, readonly string[]> = new Map<Table, readonly string[]>([
+  [TABLES.sessions, ["frontierVersion"]],
+  [TABLES.messages, ["parentId", "embedding", "embedderId", "storedText"]],
+  [TABLES.unions, []],
+  [TABLES.undoneUnions, []],
+  [TABLES.sharedPasts, []],
+  [TABLES.clusters, ["settledAt", "subjectParentId"]],
+  [TABLES.themes, []],
+  [TABLES.actions, []],
+  [TABLES.entries, ["id"]],
+  [TABLES.items, ["id"]],
+  [TABLES.themeCheckpoints, ["id"]],
+  [TABLES.forgottenMessages, ["sessionId"]],
+  [TABLES.messageArtifacts, []],
+  [TABLES.frontierMoves, []],
+  [TABLES.discardedCosts, []],
+  [TABLES.tombstones, []],
+  [TABLES.storeSettings, []],
+  [TABLES.generations, ["createdAtMs", "rewriteCount"]],
+  [TABLES.summaries, ["claimedUntilMs"]],
+]);

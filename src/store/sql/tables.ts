@@ -8,7 +8,6 @@ import * as schema from "./schema.ts";
 export interface Table<Row = object> {
   name: string;
   columns: Record<string, TableColumn>;
-  /** The names of the primary key's columns. */
   primary: string[];
   /** For the compiler alone. */
   row?: Row;

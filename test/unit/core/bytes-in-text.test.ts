@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { withoutBytes } from "../../../src/core/bytes-in-text.ts";
-import { textOf } from "../../../src/core/text.ts";
+import { textOf, withoutBytes } from "../../../src/core/text.ts";
 
 const bytes = "Aa1/".repeat(100); // 400 letters are 300 bytes
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { isInjected } from "../../../src/core/injected.ts";
 import type { Part } from "../../../src/core/message.ts";
-import { textOf } from "../../../src/core/text.ts";
+import { isInjected, textOf } from "../../../src/core/text.ts";
 
 const call = (name: string, args: unknown = {}): Part => ({ type: "tool_call", toolCallId: "c", name, args });
 

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { importRows } from "../../../src/imports/import-rows.ts";
 import { openStore, type Session, type Store, StoreError } from "../../../src/index.ts";
 import { ID_BLOCK_SIZE } from "../../../src/store/derived/id-block.ts";
-import { rowOfText } from "../../../src/store/moves/row-text.ts";
+import { rowOfText } from "../../../src/store/moves/read-rows.ts";
 import { columns } from "../../../src/store/sql/statement.ts";
 import { TABLES } from "../../../src/store/sql/tables.ts";
 import { letterEmbedder } from "../../support/other-embedders.ts";

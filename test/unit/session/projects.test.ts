@@ -5,7 +5,7 @@ import { sessionIds } from "../../../src/session/aids/session-ids.ts";
 import { visibleSession, writableSession } from "../../../src/session/aids/visible-session.ts";
 import { WRITE_TERMS } from "../../../src/session/moving/moved-rows.ts";
 import { internalsOf } from "../../../src/session/opened-store.ts";
-import { sessionRows } from "../../../src/store/moves/session-rows.ts";
+import { sessionRows } from "../../../src/store/moves/read-rows.ts";
 import { writeSession } from "../../../src/store/moves/write-rows.ts";
 import { columns } from "../../../src/store/sql/statement.ts";
 import { TABLES } from "../../../src/store/sql/tables.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { FullTextSums } from "../../../src/store/checks/verify-full-text.ts";
 import { FULL_TEXT_TABLES } from "../../../src/store/derived/full-text.ts";
-import { FullTextSums } from "../../../src/store/derived/full-text-sums.ts";
 import { repositoriesOf } from "../../support/full-text.ts";
 import { assistant, user } from "../../support/said.ts";
 import { openedStore, temporaryPath } from "../../support/temporary-store.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { once } from "../../../src/core/once.ts";
 import { estimatingTokenCounter } from "../../../src/core/tokens.ts";
 import { TITLES } from "../../../src/models/title.ts";
-import { ThemeRoots } from "../../../src/store/derived/theme-roots.ts";
+import { ThemeRoots } from "../../../src/store/derived/past-forests.ts";
 import { openDatabase } from "../../../src/store/file/open.ts";
 import { makeRepositories } from "../../../src/store/repositories.ts";
 import { sealRows } from "../../support/rows.ts";
