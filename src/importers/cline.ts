@@ -10,7 +10,7 @@ import { adapted, entriesOf, type MessageEntry, messageEntry } from "./entry.ts"
 import type { ImportedSession, Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
 import { isObject, type JsonObject } from "./lines.ts";
-import { type SessionFacts, type TranslatedFile, Translator } from "./translator.ts";
+import { type SessionFacts, Translator } from "./translator.ts";
 import { derivedId, millisecondsOf, numberOf, objectOf, objectsOf, saidOf, stringOf } from "./values.ts";
 
 /**
@@ -75,8 +75,7 @@ const FOLDER = /^# Current (?:Working|Workspace) Directory \((.+)\) Files$/m;
  * Translates a list of messages that is written anew each time. The extensions take messages off its end and put summaries between
  * them, so a message without an id is known by its time or its content, not by its place.
  */
-class ClineTranslator extends Translator<Element> {
-  readonly #source: string;
+class ClineTranslator extends Translator<Element, "cline" | "cline-cli"> {
   readonly #about: JsonObject = {};
   /** Messages so far, including those that cannot be read. */
   #count = 0;
@@ -85,11 +84,6 @@ class ClineTranslator extends Translator<Element> {
   #times: Map<number, number> | undefined;
   /** The first message that says something. */
   #first: JsonObject | undefined;
-
-  constructor(file: TranslatedFile, source: string) {
-    super(file);
-    this.#source = source;
-  }
 
   protected override skip(): void {
     this.#count++;
@@ -209,7 +203,7 @@ class ClineTranslator extends Translator<Element> {
     const { path } = this.file;
     const folder = basename(dirname(path));
     const [, name] = /^(.+)\.messages\.json$/.exec(basename(path)) ?? [];
-    const session: ImportedSession = { externalId: fileNameOf(path), source: this.#source };
+    const session: ImportedSession = { externalId: fileNameOf(path), source: this.given };
     if (basename(path) === "api_conversation_history.json") session.externalId = folder;
     else if (name !== undefined && name !== folder && basename(dirname(dirname(path))) === "sessions") {
       session.parentExternalId = folder;

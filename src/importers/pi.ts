@@ -5,7 +5,7 @@ import { dataPartOf, type PlainPart } from "./file-parts.ts";
 import type { Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "./lines.ts";
-import { type SessionFacts, type TranslatedFile, Translator } from "./translator.ts";
+import { type SessionFacts, Translator } from "./translator.ts";
 import { derivedId, millisecondsOf, objectOf, saidOf, shortFieldsOf, stringOf } from "./values.ts";
 
 /** Entries about the program. `context_edit` changes what the model gets from then on, and no entry. */
@@ -85,15 +85,9 @@ export function isOfOpenclaw(head: string): boolean {
  * Translates the entries of one file. What an extension or the program says is marked as injected: `custom` messages, summaries
  * of a branch that the user left, and the output of commands that the user ran.
  */
-export class PiTranslator extends Translator<JsonLine> {
-  readonly #source: string;
+export class PiTranslator extends Translator<JsonLine, "pi" | "omp" | "openclaw"> {
   #header: JsonObject = {};
   #name: string | undefined;
-
-  constructor(file: TranslatedFile, source: string) {
-    super(file);
-    this.#source = source;
-  }
 
   protected override read({ value: entry, line }: JsonLine): string | undefined {
     const { type } = entry;
@@ -142,7 +136,7 @@ export class PiTranslator extends Translator<JsonLine> {
     const { id, cwd, parentSession } = this.#header;
     return {
       externalId: stringOf(id) ?? sessionIdIn(this.file.path),
-      source: this.#source,
+      source: this.given,
       parentExternalId: stringOf(parentSession) && sessionIdIn(parentSession as string),
       folder: stringOf(cwd),
       metadata: saidOf({ cwd }),

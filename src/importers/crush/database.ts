@@ -8,7 +8,7 @@ import type { DatabaseFormat } from "../foreign-database.ts";
 import { injected } from "../injected.ts";
 import type { DamagedLine, JsonObject } from "../lines.ts";
 import { notYet } from "../message-event.ts";
-import { type SessionFacts, type TranslatedFile, Translator } from "../translator.ts";
+import { type SessionFacts, Translator } from "../translator.ts";
 import { objectOf, objectsOf, saidOf, stringOf } from "../values.ts";
 
 const TABLES = {
@@ -39,14 +39,7 @@ const NO_TITLE = /^(?:New|Untitled) Session$/;
 
 const ROLES = ["system", "user", "assistant", "tool"] as const;
 
-class CrushTranslator extends Translator<CrushMessage> {
-  readonly #session: JsonObject;
-
-  constructor(file: TranslatedFile, session: JsonObject) {
-    super(file);
-    this.#session = session;
-  }
-
+class CrushTranslator extends Translator<CrushMessage, JsonObject> {
   protected override read({ line, row, content }: CrushMessage): MessageEntry[] | string {
     const role = ROLES.find((one) => one === row.role);
     if (role === undefined) return `unknown role: ${JSON.stringify(row.role)}`;
@@ -54,7 +47,7 @@ class CrushTranslator extends Translator<CrushMessage> {
     const isOpen = role === "assistant" && !blocks.some(({ type }) => type === "finish");
     if (isOpen && this.file.isFinished !== true) return notYet("the reply is still being written");
     const { id, model, provider, is_summary_message } = row;
-    const isSummary = is_summary_message === 1 || id === this.#session.summary_message_id;
+    const isSummary = is_summary_message === 1 || id === this.given.summary_message_id;
     const parts = blocks.flatMap((block) => partsOf(block));
     if (parts.length === 0) return [];
     const about = { ...saidOf({ model, provider }), ...(isSummary && { isCompactSummary: true }) };
@@ -62,7 +55,7 @@ class CrushTranslator extends Translator<CrushMessage> {
   }
 
   protected override session(): SessionFacts {
-    const { id, title, parent_session_id } = this.#session;
+    const { id, title, parent_session_id } = this.given;
     const data = dirname(resolve(this.file.path));
     const folder = basename(data) === ".crush" ? dirname(data) : undefined;
     const parentExternalId = stringOf(parent_session_id);
@@ -73,7 +66,7 @@ class CrushTranslator extends Translator<CrushMessage> {
       isSubagent: parentExternalId !== undefined,
       folder,
       title: NO_TITLE.test(String(title)) ? undefined : stringOf(title),
-      createdAtMs: timeOf(this.#session),
+      createdAtMs: timeOf(this.given),
       metadata: saidOf({ cwd: folder }),
     };
   }

@@ -3,7 +3,7 @@ import { type MessageEntry, messageEntry, resultEntry } from "../entry.ts";
 import { dataPartOf, resultTextOf } from "../file-parts.ts";
 import { isObject, type JsonObject, parseJson } from "../lines.ts";
 import { notYet } from "../message-event.ts";
-import { type SessionFacts, type TranslatedFile, Translator } from "../translator.ts";
+import { type SessionFacts, Translator } from "../translator.ts";
 import { millisecondsOf, objectOf, objectsOf, saidOf, stringOf } from "../values.ts";
 
 export interface Conversation {
@@ -32,18 +32,12 @@ const USER = 1;
 const ASSISTANT = 2;
 
 /** Turns the messages of one conversation into events. */
-export class ConversationTranslator extends Translator<Bubble> {
-  readonly #conversation: Conversation;
+export class ConversationTranslator extends Translator<Bubble, Conversation> {
   /** The messages of the model since the last prompt. */
   #reply: object = {};
 
-  constructor(file: TranslatedFile, conversation: Conversation) {
-    super(file);
-    this.#conversation = conversation;
-  }
-
   protected override read({ line, id, value, isLast }: Bubble): string | undefined {
-    const { data } = this.#conversation;
+    const { data } = this.given;
     if (value.type !== USER && value.type !== ASSISTANT) {
       return `message ${id}: type: expected 1 or 2, got ${JSON.stringify(value.type ?? null)}`;
     }
@@ -62,7 +56,7 @@ export class ConversationTranslator extends Translator<Bubble> {
   }
 
   protected override session(): SessionFacts {
-    const { id, parent, data, header } = this.#conversation;
+    const { id, parent, data, header } = this.given;
     const cwd = folderOf(header.workspaceIdentifier) ?? folderOf(data.workspaceIdentifier);
     return {
       externalId: id,

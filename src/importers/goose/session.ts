@@ -5,7 +5,7 @@ import { type MessageEntry, messageEntry } from "../entry.ts";
 import { dataPartOf, resultContentOf } from "../file-parts.ts";
 import { injected } from "../injected.ts";
 import { isObject, type JsonObject } from "../lines.ts";
-import { type SessionFacts, type TranslatedFile, Translator } from "../translator.ts";
+import { type SessionFacts, Translator } from "../translator.ts";
 import { derivedId, objectOf, objectsOf, saidOf, stringOf } from "../values.ts";
 
 export interface GooseMessage {
@@ -25,18 +25,11 @@ const NO_TITLE = /^(?:CLI Session|New (?:chat|session).*)$/i;
 
 /**
  * Turns the messages of one session into events. When Goose compacts a session it writes all messages anew, and gives some of them
- * other ids, so a message is known by its time and its words.
+ * other ids, so a message is known by its time and its words. It is given the session's row, or what a file tells about it.
  */
-export class GooseTranslator extends Translator<GooseMessage> {
-  readonly #session: JsonObject;
+export class GooseTranslator extends Translator<GooseMessage, JsonObject> {
   /** True if the model no longer gets the newest message. */
   #isCompacted = false;
-
-  /** @param session  A row of the database, or what a file tells about its session. */
-  constructor(file: TranslatedFile, session: JsonObject) {
-    super(file);
-    this.#session = session;
-  }
 
   protected override read({ line, value }: GooseMessage): MessageEntry[] | string | undefined {
     const { role, content, metadata } = value;
@@ -63,7 +56,7 @@ export class GooseTranslator extends Translator<GooseMessage> {
   }
 
   protected override session(): SessionFacts {
-    const { id, working_dir, name, description, parent_session_id, session_type, provider_name } = this.#session;
+    const { id, working_dir, name, description, parent_session_id, session_type, provider_name } = this.given;
     const stem = basename(this.file.path, extname(this.file.path));
     const title = stringOf(name) ?? stringOf(description) ?? "";
     const kind = session_type === "user" ? undefined : session_type;

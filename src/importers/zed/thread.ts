@@ -5,18 +5,12 @@ import { dataPartOf, resultTextOf } from "../file-parts.ts";
 import type { Row } from "../foreign-database.ts";
 import { injected } from "../injected.ts";
 import { isObject, type JsonObject } from "../lines.ts";
-import { type SessionFacts, type TranslatedFile, Translator } from "../translator.ts";
+import { type SessionFacts, Translator } from "../translator.ts";
 import { derivedId, millisecondsOf, objectOf, objectsOf, saidOf, stringOf } from "../values.ts";
 
 /** Turns the messages of one thread into events. They have no times, and only those of the user have ids. */
-export class ThreadTranslator extends Translator<Element> {
-  readonly #row: Row;
+export class ThreadTranslator extends Translator<Element, Row> {
   readonly #about: JsonObject = {};
-
-  constructor(file: TranslatedFile, row: Row) {
-    super(file);
-    this.#row = row;
-  }
 
   protected override read({ line, key, value }: Element): MessageEntry[] | string | undefined {
     if (key !== "messages") {
@@ -25,11 +19,11 @@ export class ThreadTranslator extends Translator<Element> {
     }
     if (value === "Resume") return;
     const kind = Object.keys(objectOf(value))[0] ?? JSON.stringify(value);
-    return entriesOf(objectOf(value), line) ?? `thread ${this.#row.id}: unknown kind of message: ${kind}`;
+    return entriesOf(objectOf(value), line) ?? `thread ${this.given.id}: unknown kind of message: ${kind}`;
   }
 
   protected override session(): SessionFacts {
-    const { id, summary, parent_id, folder_paths, created_at, updated_at } = this.#row;
+    const { id, summary, parent_id, folder_paths, created_at, updated_at } = this.given;
     const { model, profile, initial_project_snapshot } = this.#about;
     const [snapshot] = objectsOf(objectOf(initial_project_snapshot).worktree_snapshots);
     return {
