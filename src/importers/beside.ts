@@ -2,13 +2,12 @@ import { readFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { JsonValue } from "../core/message.ts";
-import { parseJson } from "./lines.ts";
+import { parseJson, valueIn } from "./lines.ts";
 
 /** Returns what a file beside a transcript tells; undefined if it is missing, or no JSON. */
 export function jsonAt(path: string): JsonValue | undefined {
   try {
-    const parsed = parseJson(readFileSync(path, "utf8"));
-    return "value" in parsed ? parsed.value : undefined;
+    return valueIn(readFileSync(path, "utf8"));
   } catch {
     return undefined;
   }

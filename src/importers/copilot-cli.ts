@@ -2,10 +2,10 @@ import { readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { JsonValue, Part } from "../core/message.ts";
 import { type MessageEntry, messageEntry } from "./entry.ts";
-import { dataPartOf, type PlainPart, resultTextOf } from "./file-parts.ts";
+import { callPart, dataPartOf, type PlainPart, resultTextOf } from "./file-parts.ts";
 import type { ImportedSession, Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
-import { headObjects, isObject, type JsonLine, type JsonObject, parseJson, readJsonLines } from "./lines.ts";
+import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines, valueIn } from "./lines.ts";
 import { type SessionFacts, Translator } from "./translator.ts";
 import { derivedId, millisecondsOf, objectOf, objectsOf, saidOf, stringOf } from "./values.ts";
 
@@ -159,11 +159,9 @@ class CopilotTranslator extends Translator<JsonLine> {
     }
     parts.push(...textParts(content));
     for (const request of objectsOf(toolRequests)) {
-      const { toolCallId, name, arguments: args } = request;
-      if (stringOf(toolCallId) && stringOf(name)) {
-        this.#toolNames.set(toolCallId as string, name as string);
-        parts.push({ type: "tool_call", toolCallId: toolCallId as string, name: name as string, args: args ?? {} });
-      } else parts.push(dataPartOf(request));
+      const call = callPart(request.toolCallId, request.name, request.arguments, request);
+      if (call.type === "tool_call") this.#toolNames.set(call.toolCallId, call.name);
+      parts.push(call);
     }
     const about = saidOf({ model, messageId, phase, outputTokens, citations });
     if (parts.length > 0) this.#add(messageEntry(info.line, "assistant", info.id, parts, info.time, about), info);
@@ -257,9 +255,6 @@ async function titleBeside(path: string): Promise<string | undefined> {
   if (basename(path) !== "events.jsonl") return undefined;
   const about = await readFile(join(dirname(path), "workspace.yaml"), "utf8").catch(() => "");
   const [, name = ""] = /^name: (.+)$/m.exec(about) ?? /^summary: ([^|>].*)$/m.exec(about) ?? [];
-  if (name.startsWith('"')) {
-    const parsed = parseJson(name);
-    return "value" in parsed ? stringOf(parsed.value) : undefined;
-  }
+  if (name.startsWith('"')) return stringOf(valueIn(name));
   return stringOf(name.replace(/^'(.*)'$/, "$1").replaceAll("''", "'"));
 }

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { JSON_DEPTH_MAX } from "../core/limits.ts";
 import type { JsonValue } from "../core/message.ts";
-import { type DamagedLine, LINE_BYTES_MAX, parseJson } from "./lines.ts";
+import { type DamagedLine, LINE_BYTES_MAX, parseJson, valueIn } from "./lines.ts";
 
 /** An item of the document's list, an item of a list in a field of the document, or any other field. */
 export interface Element {
@@ -178,9 +178,9 @@ export class DocumentScanner {
 
   #keyBefore(last: Buffer): string {
     this.#keep(last);
-    const parsed = parseJson(`{${Buffer.concat(this.#pieces).toString()}0}`);
+    const field = valueIn(`{${Buffer.concat(this.#pieces).toString()}0}`);
     this.#drop();
-    return "value" in parsed ? (Object.keys(parsed.value ?? {})[0] ?? "") : "";
+    return Object.keys(field ?? {})[0] ?? "";
   }
 
   *#end(last: Buffer): Generator<Element | DamagedLine> {

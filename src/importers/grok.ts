@@ -7,7 +7,7 @@ import { messageEntry } from "./entry.ts";
 import { dataPartOf, filePartOf, functionCallOf, resultContentOf } from "./file-parts.ts";
 import type { Importer } from "./importer.ts";
 import { injected, wordsWithin } from "./injected.ts";
-import { headObjects, isObject, type JsonLine, type JsonObject, parseJson, readJsonLines } from "./lines.ts";
+import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines, valueIn } from "./lines.ts";
 import { type SessionFacts, Translator } from "./translator.ts";
 import { derivedId, listOf, millisecondsOf, objectOf, saidOf, stringOf } from "./values.ts";
 
@@ -196,8 +196,7 @@ class UpdateLog {
   }
 
   #note(line: string): void {
-    const parsed = parseJson(line);
-    const { timestamp, params } = objectOf("value" in parsed ? parsed.value : undefined);
+    const { timestamp, params } = objectOf(valueIn(line));
     const { sessionUpdate, toolCallId, status, _meta } = objectOf(objectOf(params).update);
     const time = typeof timestamp === "number" ? millisecondsOf(timestamp * 1_000) : undefined;
     if (time === undefined) return;

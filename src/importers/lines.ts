@@ -212,6 +212,12 @@ export function parseJson(given: string): { value: JsonValue } | { problem: stri
   return { value: flaw === "endless" ? JSON.parse(JSON.stringify(value)) : value };
 }
 
+/** Returns the value of JSON, or `otherwise` for a text that cannot be parsed. */
+export function valueIn<Other = undefined>(text: string, otherwise = undefined as Other): JsonValue | Other {
+  const parsed = parseJson(text);
+  return "value" in parsed ? parsed.value : otherwise;
+}
+
 /** Matches nothing within a string, where quotes are escaped. */
 const FIRST_BYTE = /\{\s*"0"\s*:/g;
 const BYTE = /\s*"(\d+)"\s*:\s*(\d{1,3})\s*([,}])/y;

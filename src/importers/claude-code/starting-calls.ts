@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { StoreError } from "../../core/errors.ts";
 import { chunksOf } from "../files.ts";
-import { type JsonObject, parseJson, readLines } from "../lines.ts";
+import { type JsonObject, readLines, valueIn } from "../lines.ts";
 import { objectOf, objectsOf, stringOf } from "../values.ts";
 
 interface StartingCall {
@@ -81,8 +81,7 @@ export async function startingCallBeside(
     for await (const found of readLines({ path: parent, chunks: chunksOf(parent) })) {
       const text = "text" in found ? found.text : "";
       if (!text.includes(agentId) && !text.includes('"prompt"')) continue;
-      const parsed = parseJson(text);
-      if ("value" in parsed) calls.see(objectOf(parsed.value));
+      calls.see(objectOf(valueIn(text)));
     }
   } catch (error) {
     // A file that cannot be read is reported when it is imported itself.

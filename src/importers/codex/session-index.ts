@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { parseJson } from "../lines.ts";
+import { valueIn } from "../lines.ts";
 import { objectOf, stringOf } from "../values.ts";
 
 /** The folders between a rollout and the folder of Codex: `sessions/<year>/<month>/<day>`, or `archived_sessions`. */
@@ -28,8 +28,7 @@ function textAt(path: string): string | undefined {
 function nameIn(text: string, id: string): string | undefined {
   for (const line of text.split("\n").reverse()) {
     if (!line.includes(id)) continue;
-    const parsed = parseJson(line);
-    const entry = objectOf("value" in parsed ? parsed.value : null);
+    const entry = objectOf(valueIn(line));
     if (entry.id === id) return stringOf(entry.thread_name);
   }
   return undefined;

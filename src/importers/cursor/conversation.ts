@@ -1,7 +1,7 @@
 import type { JsonValue, Part } from "../../core/message.ts";
 import { type MessageEntry, messageEntry, resultEntry } from "../entry.ts";
 import { dataPartOf, resultTextOf } from "../file-parts.ts";
-import { isObject, type JsonObject, parseJson } from "../lines.ts";
+import { isObject, type JsonObject, valueIn } from "../lines.ts";
 import { notYet } from "../message-event.ts";
 import { type SessionFacts, Translator } from "../translator.ts";
 import { millisecondsOf, objectOf, objectsOf, saidOf, stringOf } from "../values.ts";
@@ -132,15 +132,12 @@ function callOf(bubbleId: string, tool: JsonObject): { part: Part; result?: Part
 /** Arguments are JSON in a text. */
 function argsOf(given: JsonValue | undefined): JsonValue | undefined {
   if (typeof given !== "string") return isObject(given) ? given : undefined;
-  if (given === "") return undefined;
-  const parsed = parseJson(given);
-  return "value" in parsed ? parsed.value : { text: given };
+  return given === "" ? undefined : valueIn(given, { text: given });
 }
 
 /** Returns the words in the state of an editor, as older versions keep a prompt. */
 function plainText(richText: JsonValue | undefined): string {
-  const parsed = typeof richText === "string" ? parseJson(richText) : undefined;
-  const state = parsed !== undefined && "value" in parsed ? parsed.value : (richText ?? null);
+  const state = typeof richText === "string" ? valueIn(richText, richText) : (richText ?? null);
   const wordsIn = (value: JsonValue): string => {
     const { type, text, children, root } = objectOf(value);
     const words = Array.isArray(children) ? children.map(wordsIn).join(type === "root" ? "\n" : "") : "";
