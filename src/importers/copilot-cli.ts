@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { JsonValue, Part } from "../core/message.ts";
 import { type MessageEntry, messageEntry } from "./entry.ts";
-import { callPart, dataPartOf, type PlainPart, resultTextOf } from "./file-parts.ts";
+import { callPart, dataPartOf, type PlainPart, resultPart, resultTextOf, textParts } from "./file-parts.ts";
 import type { ImportedSession, Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines, valueIn } from "./lines.ts";
@@ -113,13 +113,13 @@ class CopilotTranslator extends Translator<JsonLine> {
         return this.#addResult(data, info);
       case "system.notification":
       case "skill.invoked":
-        this.#say(injected(textParts(data.content)), info, saidOf({ type, name: data.name, kind: data.kind }));
+        this.#say(injected(contentParts(data.content)), info, saidOf({ type, name: data.name, kind: data.kind }));
         return;
       case "session.handoff":
-        this.#say(injected([...textParts(data.summary), ...textParts(data.context)]), info, { type });
+        this.#say(injected([...contentParts(data.summary), ...contentParts(data.context)]), info, { type });
         return;
       case "session.compaction_complete":
-        this.#say(textParts(data.summaryContent), info, { type, isCompactSummary: true });
+        this.#say(contentParts(data.summaryContent), info, { type, isCompactSummary: true });
         return;
       default:
         if (ephemeral === true || BOOKKEEPING_TYPES.has(type) || BOOKKEEPING.test(type)) return undefined;
@@ -143,7 +143,7 @@ class CopilotTranslator extends Translator<JsonLine> {
   #addPrompt(data: JsonObject, info: EventInfo): void {
     this.#thoughts.delete(info.agent);
     const { content, attachments, source, isAutopilotContinuation, agentMode } = data;
-    const parts = [...textParts(content), ...objectsOf(attachments).flatMap((one) => this.#fileOf(one))];
+    const parts = [...contentParts(content), ...objectsOf(attachments).flatMap((one) => this.#fileOf(one))];
     const isOfProgram = isAutopilotContinuation === true || (stringOf(source) !== undefined && source !== "user");
     this.#say(isOfProgram ? injected(parts) : parts, info, saidOf({ source, agentMode }));
   }
@@ -157,7 +157,7 @@ class CopilotTranslator extends Translator<JsonLine> {
       this.#thoughts.set(info.agent, thought);
       parts.push({ type: "reasoning", text: thought, ...saidOf({ reasoningOpaque }) });
     }
-    parts.push(...textParts(content));
+    parts.push(...contentParts(content));
     for (const request of objectsOf(toolRequests)) {
       const call = callPart(request.toolCallId, request.name, request.arguments, request);
       if (call.type === "tool_call") this.#toolNames.set(call.toolCallId, call.name);
@@ -179,23 +179,23 @@ class CopilotTranslator extends Translator<JsonLine> {
     if (!stringOf(toolCallId)) return "toolCallId: expected a string";
     this.#thoughts.delete(info.agent);
     const { content, binaryResultsForLlm } = objectOf(result);
-    const isError = success === false;
-    const words = isError ? resultTextOf(objectOf(error).message ?? content) : resultTextOf(content ?? result);
+    const words =
+      success === false ? resultTextOf(objectOf(error).message ?? content) : resultTextOf(content ?? result);
     const files = objectsOf(binaryResultsForLlm).flatMap((one) => this.#fileOf(one));
     const command = this.#userCommands.get(toolCallId as string);
     if (command !== undefined) {
-      const parts = [...textParts(`! ${command}`), ...injected([...textParts(words), ...files])];
+      const parts = [...contentParts(`! ${command}`), ...injected([...contentParts(words), ...files])];
       this.#say(parts, info, { type: "tool.user_requested" });
       return;
     }
-    const part: Part = {
-      type: "tool_result",
-      toolCallId: toolCallId as string,
-      content: files.length === 0 ? words : [{ type: "text", text: words }, ...files],
-      ...(typeof success === "boolean" && { isError }),
-    };
-    const name = this.#toolNames.get(toolCallId as string);
-    if (name !== undefined) part.name = name;
+    const part = resultPart(
+      toolCallId as string,
+      files.length === 0 ? words : [{ type: "text", text: words }, ...files],
+      {
+        isError: typeof success === "boolean" ? !success : undefined,
+        name: this.#toolNames.get(toolCallId as string),
+      },
+    );
     this.#add(messageEntry(info.line, "tool", info.id, [part], info.time, saidOf({ model })), info);
   }
 
@@ -239,9 +239,8 @@ class CopilotTranslator extends Translator<JsonLine> {
   }
 }
 
-function textParts(text: JsonValue | undefined): PlainPart[] {
-  if (text === undefined || text === null || text === "") return [];
-  return [typeof text === "string" ? { type: "text", text } : dataPartOf(text)];
+function contentParts(text: JsonValue | undefined): PlainPart[] {
+  return typeof text === "string" ? textParts(text) : text === undefined || text === null ? [] : [dataPartOf(text)];
 }
 
 /** Returns the name of the folder of `events.jsonl`, or the name of the file. */

@@ -3,7 +3,7 @@ import type { Part } from "../core/message.ts";
 import { jsonAt } from "./beside.ts";
 import { fileNameOf } from "./conversations.ts";
 import { type MessageEntry, messageEntry } from "./entry.ts";
-import { functionCallOf } from "./file-parts.ts";
+import { callPart, functionCallOf } from "./file-parts.ts";
 import type { Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
 import { partsOf, resultOf, usageOf } from "./kimi.ts";
@@ -102,14 +102,7 @@ class KimiCodeTranslator extends Translator<JsonLine> {
         say(partsOf([event.part ?? null]));
         break;
       case "tool.call":
-        say([
-          {
-            type: "tool_call",
-            toolCallId: stringOf(toolCallId) ?? id,
-            name: stringOf(name) ?? "tool",
-            args: args ?? {},
-          },
-        ]);
+        say([callPart(stringOf(toolCallId) ?? id, stringOf(name) ?? "tool", args, event)]);
         break;
       case "tool.result": {
         const { output, isError } = objectOf(event.result);
@@ -120,15 +113,7 @@ class KimiCodeTranslator extends Translator<JsonLine> {
         break;
       }
       case "step.end": {
-        const { inputOther, output, inputCacheRead, inputCacheCreation } = objectOf(event.usage);
-        const usage = usageOf(
-          saidOf({
-            input_other: inputOther,
-            output,
-            input_cache_read: inputCacheRead,
-            input_cache_creation: inputCacheCreation,
-          }),
-        );
+        const usage = usageOf(objectOf(event.usage));
         if (this.#reply !== undefined && Object.keys(usage).length > 0) {
           this.branches()?.current.amend({ usage }, this.#reply);
         }

@@ -3,7 +3,7 @@ import type { JsonValue, Part } from "../core/message.ts";
 import { jsonAt } from "./beside.ts";
 import { fileNameOf, timeOf } from "./conversations.ts";
 import { type MessageEntry, messageEntry, resultEntry } from "./entry.ts";
-import { dataPartOf, filePartOf, resultTextOf } from "./file-parts.ts";
+import { callPart, dataPartOf, filePartOf, resultPart, resultTextOf, textParts } from "./file-parts.ts";
 import type { ImportedSession, Importer } from "./importer.ts";
 import { headObjects, type JsonLine, type JsonObject, readJsonLines } from "./lines.ts";
 import { type SessionFacts, Translator } from "./translator.ts";
@@ -64,9 +64,8 @@ class KiroTranslator extends Translator<JsonLine> {
         const toolCallId = stringOf(toolUseId);
         if (toolCallId === undefined) return [];
         const texts = objectsOf(given).map((one) => resultTextOf(one.data));
-        const result: Part = { type: "tool_result", toolCallId, content: texts.join("\n") };
-        if (status === "error") result.isError = true;
-        return [resultEntry(line, id, result, this.#time)];
+        const isError = status === "error" || undefined;
+        return [resultEntry(line, id, resultPart(toolCallId, texts.join("\n"), { isError }), this.#time)];
       });
     }
     if (!KINDS.has(kind)) return `unknown kind of record: ${JSON.stringify(kind ?? null)}`;
@@ -81,18 +80,13 @@ class KiroTranslator extends Translator<JsonLine> {
     const time = millisecondsOf(timestamp);
     const key = derivedId(id, timestamp, payload);
     if (type === "tool_result" && stringOf(toolCallId)) {
-      const result: Part = { type, toolCallId: toolCallId as string, content: resultTextOf(content) };
-      if (success === false) result.isError = true;
+      const isError = success === false || undefined;
+      const result = resultPart(toolCallId as string, resultTextOf(content), { isError });
       this.#reply = {};
       return [messageEntry(line, "tool", key, [result], time)];
     }
     if (type === "tool_call" && stringOf(toolCallId)) {
-      const call: Part = {
-        type,
-        toolCallId: toolCallId as string,
-        name: stringOf(toolName) ?? "tool",
-        args: args ?? {},
-      };
+      const call = callPart(toolCallId, stringOf(toolName) ?? "tool", args, null);
       return [{ ...messageEntry(line, "assistant", key, [call], time), reply: this.#reply }];
     }
     if (type !== "user" && type !== "assistant") {
@@ -130,10 +124,10 @@ class KiroTranslator extends Translator<JsonLine> {
 }
 
 function partsOf({ kind, data }: JsonObject): Part[] {
-  if (kind === "text") return typeof data === "string" && data !== "" ? [{ type: "text", text: data }] : [];
+  if (kind === "text") return textParts(data);
   const { toolUseId, name, input, text, format, source } = objectOf(data);
   if (kind === "toolUse" && stringOf(toolUseId)) {
-    return [{ type: "tool_call", toolCallId: toolUseId as string, name: stringOf(name) ?? "tool", args: input ?? {} }];
+    return [callPart(toolUseId, stringOf(name) ?? "tool", input, null)];
   }
   if ((kind === "thinking" || kind === "reasoning") && typeof text === "string") return [{ type: "reasoning", text }];
   const image = stringOf(objectOf(source).data);

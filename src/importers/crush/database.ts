@@ -3,7 +3,15 @@ import type { JsonValue, Part } from "../../core/message.ts";
 import { timeOf } from "../conversations.ts";
 import { eventsOfSessions, type StoredJson } from "../database-sessions.ts";
 import { type MessageEntry, messageEntry } from "../entry.ts";
-import { dataPartOf, filePartOf, functionCallOf } from "../file-parts.ts";
+import {
+  dataPartOf,
+  filePartOf,
+  functionCallOf,
+  type PlainPart,
+  resultPart,
+  textParts,
+  thoughtParts,
+} from "../file-parts.ts";
 import type { DatabaseFormat } from "../foreign-database.ts";
 import { injected } from "../injected.ts";
 import type { DamagedLine, JsonObject } from "../lines.ts";
@@ -76,10 +84,9 @@ function partsOf({ type, data }: JsonObject): Part[] {
   const { text, hidden, thinking, signature, url, id, name, input, MIMEType, Data, Path, ...about } = objectOf(data);
   switch (type) {
     case "text":
-      if (!stringOf(text)) return [];
-      return [{ type, text: text as string, ...(hidden === true && { injected: true }) }];
+      return hidden === true ? injected(textParts(text)) : textParts(text);
     case "reasoning":
-      return stringOf(thinking) ? [{ type, text: thinking as string, ...saidOf({ signature }) }] : [];
+      return thoughtParts(thinking, saidOf({ signature }));
     case "image_url":
       return [filePartOf(String(url), undefined)];
     case "binary":
@@ -101,16 +108,7 @@ function partsOf({ type, data }: JsonObject): Part[] {
 function resultOf({ tool_call_id, name, content, data, mime_type, is_error }: JsonObject): Part {
   const words = stringOf(content) ?? "";
   const image = stringOf(data) && stringOf(mime_type);
-  return {
-    type: "tool_result",
-    toolCallId: String(tool_call_id),
-    ...saidOf({ name: stringOf(name) }),
-    content: image
-      ? [
-          { type: "text", text: words },
-          { type: "file", mediaType: image, data: data as string },
-        ]
-      : words,
-    ...(is_error === true && { isError: true }),
-  };
+  const file: PlainPart[] = image ? [{ type: "file", mediaType: image, data: data as string }] : [];
+  const said = image ? [{ type: "text" as const, text: words }, ...file] : words;
+  return resultPart(String(tool_call_id), said, { name: stringOf(name), isError: is_error === true || undefined });
 }

@@ -1,6 +1,6 @@
 import type { JsonValue, Part } from "../../core/message.ts";
 import { type MessageEntry, messageEntry, resultEntry } from "../entry.ts";
-import { dataPartOf, resultTextOf } from "../file-parts.ts";
+import { dataPartOf, resultPart, resultTextOf, textParts, thoughtParts } from "../file-parts.ts";
 import { isObject, type JsonObject, valueIn } from "../lines.ts";
 import { notYet } from "../message-event.ts";
 import { type SessionFacts, Translator } from "../translator.ts";
@@ -87,7 +87,7 @@ function promptEntries(line: number, id: string, bubble: JsonObject): MessageEnt
     if (typeof data !== "string") return dataPartOf({ image });
     return { type: "file", mediaType: stringOf(mimeType) ?? "image/png", data, ...saidOf({ uuid, path }) };
   });
-  const parts: Part[] = words === "" ? images : [{ type: "text", text: words }, ...images];
+  const parts = [...textParts(words), ...images];
   return parts.length === 0 ? [] : [messageEntry(line, "user", id, parts, timeOf(bubble))];
 }
 
@@ -96,13 +96,9 @@ function replyEntries(line: number, id: string, bubble: JsonObject, model: JsonV
   const { text, thinking, allThinkingBlocks, toolFormerData: tool, tokenCount } = bubble;
   const thoughts = [thinking, ...objectsOf(allThinkingBlocks)].flatMap((block): Part[] => {
     const { text: thought, thinking: older, signature } = objectOf(typeof block === "string" ? { text: block } : block);
-    const words = stringOf(thought) ?? stringOf(older);
-    return words === undefined
-      ? []
-      : [{ type: "reasoning", text: words, ...saidOf({ signature: stringOf(signature) }) }];
+    return thoughtParts(stringOf(thought) ?? older, saidOf({ signature: stringOf(signature) }));
   });
-  const parts: Part[] = [...thoughts];
-  if (stringOf(text)) parts.push({ type: "text", text: text as string });
+  const parts: Part[] = [...thoughts, ...textParts(text)];
   const call = isObject(tool) ? callOf(id, tool) : undefined;
   if (call !== undefined) parts.push(call.part);
   if (parts.length === 0) return [];
@@ -126,7 +122,7 @@ function callOf(bubbleId: string, tool: JsonObject): { part: Part; result?: Part
   const isOver = words !== "" || isError || status === "completed" || status === "cancelled";
   if (!isOver) return { part };
   const content = words === "" && status === "cancelled" ? "cancelled" : words;
-  return { part, result: { type: "tool_result", toolCallId, name, content, ...(isError && { isError }) } };
+  return { part, result: resultPart(toolCallId, content, { name, isError: isError || undefined }) };
 }
 
 /** Arguments are JSON in a text. */

@@ -2,11 +2,11 @@ import { basename, extname } from "node:path";
 import type { JsonValue, Part } from "../../core/message.ts";
 import { fileNameOf, timeOf } from "../conversations.ts";
 import { type MessageEntry, messageEntry } from "../entry.ts";
-import { dataPartOf, resultContentOf } from "../file-parts.ts";
+import { dataPartOf, resultContentOf, resultPart, textParts, thoughtParts } from "../file-parts.ts";
 import { injected } from "../injected.ts";
 import { isObject, type JsonObject } from "../lines.ts";
 import { type SessionFacts, Translator } from "../translator.ts";
-import { derivedId, objectOf, objectsOf, saidOf, stringOf } from "../values.ts";
+import { booleanOf, derivedId, objectOf, objectsOf, saidOf, stringOf } from "../values.ts";
 
 export interface GooseMessage {
   line: number;
@@ -81,13 +81,11 @@ function partsOf(block: JsonValue): Part[] {
   const { type, text, thinking, signature, data, mimeType, id, toolCall, toolResult } = objectOf(block);
   switch (type) {
     case "text":
-      return typeof text === "string" ? (text === "" ? [] : [{ type, text }]) : [dataPartOf(block)];
+      return typeof text === "string" ? textParts(text) : [dataPartOf(block)];
     case "thinking":
     case "reasoning": {
-      const thought = stringOf(thinking) ?? stringOf(text);
-      return thought === undefined
-        ? [dataPartOf(block)]
-        : [{ type: "reasoning", text: thought, ...saidOf({ signature }) }];
+      const thought = thoughtParts(stringOf(thinking) ?? text, saidOf({ signature }));
+      return thought.length > 0 ? thought : [dataPartOf(block)];
     }
     case "redactedThinking":
       return [{ type: "reasoning", text: "", ...saidOf({ redacted: data }) }];
@@ -112,16 +110,14 @@ function partsOf(block: JsonValue): Part[] {
 
 /** Returns a result. What is only for the user repeats what the model gets, in colors. */
 function resultOf(toolCallId: string, { value, error }: JsonObject): Part {
-  if (value === undefined) {
-    return { type: "tool_result", toolCallId, content: stringOf(error) ?? JSON.stringify(error ?? ""), isError: true };
-  }
+  if (value === undefined)
+    return resultPart(toolCallId, stringOf(error) ?? JSON.stringify(error ?? ""), { isError: true });
   const listed = objectsOf(isObject(value) ? value.content : value);
   const forModel = listed.filter(({ annotations }) => {
     const { audience } = objectOf(annotations);
     return !Array.isArray(audience) || audience.includes("assistant");
   });
   const parts = (forModel.length > 0 ? forModel : listed).flatMap(partsOf);
-  const { isError } = objectOf(value);
   const content = parts.length === 0 && typeof value === "string" ? value : resultContentOf(parts);
-  return { type: "tool_result", toolCallId, content, ...(typeof isError === "boolean" && { isError }) };
+  return resultPart(toolCallId, content, { isError: booleanOf(objectOf(value).isError) });
 }
