@@ -1,5 +1,5 @@
 import type { JsonValue, Part } from "../core/message.ts";
-import { type ListedMessage, readConversations, timeOf } from "./conversations.ts";
+import { itemsOf, type ListedMessage, readConversations, timeOf } from "./conversations.ts";
 import { headElements } from "./documents.ts";
 import { type MessageEntry, messageEntry, resultEntry } from "./entry.ts";
 import { callPart, dataPartOf, resultContentOf, resultPart, textParts, thoughtParts } from "./file-parts.ts";
@@ -15,12 +15,8 @@ export const atif: Importer = {
   detect: (head) =>
     headElements(head).some(({ key, value }) => key === "schema_version" && /^ATIF-v/.test(String(value))),
 
-  read: (file) => readConversations(file, { name: "atif", messageOf, about, entriesOf }),
+  read: (file) => readConversations(file, { name: "atif", messageOf: itemsOf("steps"), about, entriesOf }),
 };
-
-function messageOf(key: string | undefined, item: JsonValue): JsonValue | undefined {
-  return key === "steps" ? item : undefined;
-}
 
 function about({ session_id, agent }: JsonObject) {
   const { name, version, model_name, extra } = objectOf(agent);

@@ -44,6 +44,11 @@ export function readConversations(file: ImportFile, format: ListFormat): AsyncIt
   return new ListTranslator(file, format).translate(format.elements ?? readElements(file));
 }
 
+/** Returns a function for the messages in lists with these names; undefined is a file that is only a list. */
+export function itemsOf(...lists: (string | undefined)[]): ListFormat["messageOf"] {
+  return (key, item) => (lists.includes(key) ? item : undefined);
+}
+
 class ListTranslator extends Translator<Element, ListFormat> {
   #document = -1;
   #about: JsonObject = {};

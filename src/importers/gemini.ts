@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fromGemini } from "../adapters/gemini.ts";
-import type { JsonValue } from "../core/message.ts";
-import { type ListedMessage, readConversations } from "./conversations.ts";
+import { itemsOf, type ListedMessage, readConversations } from "./conversations.ts";
 import { headElements } from "./documents.ts";
 import { adapted, type MessageEntry, messageEntry } from "./entry.ts";
 import type { Importer } from "./importer.ts";
@@ -38,9 +37,7 @@ export const gemini: Importer = {
   },
 };
 
-function contentOf(key: string | undefined, item: JsonValue): JsonValue | undefined {
-  return key === undefined || key === "contents" || key === "history" ? item : undefined;
-}
+const contentOf = itemsOf(undefined, "contents", "history");
 
 /** Parts of other formats have a type or a kind. */
 function isContent({ role, parts }: JsonObject): boolean {

@@ -1,5 +1,5 @@
 import type { JsonValue, Part, Role } from "../core/message.ts";
-import { type ListedMessage, readConversations, timeOf } from "./conversations.ts";
+import { itemsOf, type ListedMessage, readConversations, timeOf } from "./conversations.ts";
 import { headElements } from "./documents.ts";
 import { type MessageEntry, messageEntry } from "./entry.ts";
 import {
@@ -40,9 +40,7 @@ export const langchain: Importer = {
   read: (file) => readConversations(file, { name: "langchain", messageOf, entriesOf }),
 };
 
-function messageOf(key: string | undefined, item: JsonValue): JsonValue | undefined {
-  return key === undefined || key === "messages" ? item : undefined;
-}
+const messageOf = itemsOf(undefined, "messages");
 
 /** Returns the fields of a message, with its kind as `type`; undefined if it is none of LangChain's. */
 export function plainMessage(value: JsonObject): JsonObject | undefined {

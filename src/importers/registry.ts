@@ -15,9 +15,8 @@ import { codex } from "./codex/importer.ts";
 import { continueDev } from "./continue.ts";
 import { copilotChat } from "./copilot-chat/importer.ts";
 import { copilotCli } from "./copilot-cli.ts";
-import { crush } from "./crush/importer.ts";
-import { cursor } from "./cursor/importer.ts";
 import { cursorAgent } from "./cursor/transcript.ts";
+import { databaseImporter } from "./database-reader.ts";
 import { headElements } from "./documents.ts";
 import { droid } from "./droid.ts";
 import { gemini } from "./gemini.ts";
@@ -46,7 +45,6 @@ import { qwenCode } from "./qwen-code.ts";
 import { sharegpt } from "./sharegpt.ts";
 import { specstory } from "./specstory.ts";
 import { sweAgent } from "./swe-agent.ts";
-import { zed } from "./zed/importer.ts";
 import { unpacked } from "./zstd.ts";
 
 /** Must grow with each change that makes an importer read an old file differently. */
@@ -73,7 +71,7 @@ export const IMPORTERS: readonly Importer[] = [
   opencode,
   pi,
   copilotCli,
-  cursor,
+  databaseImporter("cursor"),
   aider,
   specstory,
   chatgpt,
@@ -84,11 +82,11 @@ export const IMPORTERS: readonly Importer[] = [
   continueDev,
   copilotChat,
   goose,
-  crush,
+  databaseImporter("crush"),
   droid,
   kimi,
   kimiCode,
-  zed,
+  databaseImporter("zed"),
   amp,
   omp,
   cursorAgent,
@@ -152,7 +150,7 @@ export async function openImport(
   }
   const importerOf = async (head: Buffer, text: string) =>
     format === "auto"
-      ? (detectImporter(text, importers) ?? (await databaseImporter(head, file, importers)))
+      ? (detectImporter(text, importers) ?? (await importerOfDatabase(head, file, importers)))
       : importers.find(({ name }) => name === format);
   const file = await unpacked(given);
   let isBlank = true;
@@ -216,7 +214,7 @@ function hasFewLines(head: Buffer): boolean {
   return false;
 }
 
-async function databaseImporter(
+async function importerOfDatabase(
   head: Buffer,
   { path, signal }: ImportFile,
   importers: readonly Importer[],

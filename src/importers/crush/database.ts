@@ -14,7 +14,7 @@ import {
 } from "../file-parts.ts";
 import type { DatabaseFormat } from "../foreign-database.ts";
 import { injected } from "../injected.ts";
-import type { DamagedLine, JsonObject } from "../lines.ts";
+import type { JsonObject } from "../lines.ts";
 import { notYet } from "../message-event.ts";
 import { type SessionFacts, Translator } from "../translator.ts";
 import { objectOf, objectsOf, saidOf, stringOf } from "../values.ts";
@@ -28,27 +28,23 @@ const TABLES = {
   },
 } as const;
 
+/**
+ * Reads the database of Crush, `.crush/crush.db` in a project's folder, with all of its sessions and subagents. In warnings, the line
+ * is the row id.
+ */
 export const crushDatabase: DatabaseFormat<keyof typeof TABLES> = {
   tables: TABLES,
   eventsIn: (database, file) =>
-    eventsOfSessions(database, file, (session, messages) =>
-      new CrushTranslator(file, session).translate(numbered(messages)),
-    ),
+    eventsOfSessions(database, file, (session, messages) => new CrushTranslator(file, session).translate(messages)),
 };
-
-type CrushMessage = StoredJson & { line: number };
-
-async function* numbered(stored: AsyncIterable<StoredJson | DamagedLine>): AsyncGenerator<CrushMessage | DamagedLine> {
-  for await (const found of stored) yield "problem" in found ? found : { ...found, line: found.row.rowid };
-}
 
 /** Names that Crush gives a session before it has one. */
 const NO_TITLE = /^(?:New|Untitled) Session$/;
 
 const ROLES = ["system", "user", "assistant", "tool"] as const;
 
-class CrushTranslator extends Translator<CrushMessage, JsonObject> {
-  protected override read({ line, row, content }: CrushMessage): MessageEntry[] | string {
+class CrushTranslator extends Translator<StoredJson, JsonObject> {
+  protected override read({ line, row, content }: StoredJson): MessageEntry[] | string {
     const role = ROLES.find((one) => one === row.role);
     if (role === undefined) return `unknown role: ${JSON.stringify(row.role)}`;
     const blocks = objectsOf(content);

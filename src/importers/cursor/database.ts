@@ -27,6 +27,10 @@ interface ConversationRows {
   sums: [count: number, rowid: number, bytes: number];
 }
 
+/**
+ * Reads the database of Cursor, `…/Cursor/User/globalStorage/state.vscdb`, with all of its conversations. Only rows of
+ * conversations are read: other rows hold settings and keys. In warnings, the line is the row id.
+ */
 export const cursorDatabase: DatabaseFormat<keyof typeof TABLES> = { tables: TABLES, eventsIn };
 
 async function* eventsIn(database: CursorDatabase, file: DatabaseFile): AsyncGenerator<ImportEvent> {
