@@ -35,7 +35,6 @@ export const amp: Importer = {
   read: (file) => new AmpTranslator(file).translate(fieldsFirst(readDocument(file), "messages")),
 };
 
-/** The states of a call that has not ended. */
 const RUNNING: ReadonlySet<unknown> = new Set(["blocked-on-user", "in-progress", "queued"]);
 const FAILED: ReadonlySet<unknown> = new Set(["cancelled", "error", "rejected-by-user"]);
 

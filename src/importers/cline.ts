@@ -82,7 +82,6 @@ class ClineTranslator extends Translator<Element, "cline" | "cline-cli"> {
   /** Calls of the newest reply that have no result yet. */
   #waiting: { id: string; name: string }[] = [];
   #times: Map<number, number> | undefined;
-  /** The first message that says something. */
   #first: JsonObject | undefined;
 
   protected override skip(): void {

@@ -142,7 +142,6 @@ class ContinueTranslator extends Translator<Element> {
     return say("assistant", parts, saidOf({ model: log?.modelTitle, usage: usageOf(objectOf(usage)) }));
   }
 
-  /** Returns the results of the calls that have ended. */
   #resultsIn(states: readonly JsonObject[], id: string, line: number, createdAt: number | undefined): MessageEntry[] {
     return states.flatMap(({ toolCallId, status, output, toolCall }) => {
       const isFailed = status === "errored" || status === "canceled";

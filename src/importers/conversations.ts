@@ -16,7 +16,6 @@ export interface ListedMessage {
   value: JsonObject;
 }
 
-/** A format whose conversations are lists of messages. */
 interface ListFormat {
   name: string;
   /** Set if the messages are not in the file itself. */

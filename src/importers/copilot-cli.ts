@@ -48,7 +48,6 @@ interface EventInfo {
   line: number;
   id: string;
   time: number | undefined;
-  /** The subagent whose event it is. */
   agent: string | undefined;
 }
 
@@ -58,7 +57,6 @@ class CopilotTranslator extends Translator<JsonLine> {
   /** The content of images, by id. An event with the content comes before the event that uses it. */
   readonly #assets = new Map<string, JsonObject>();
   readonly #toolNames = new Map<string, string>();
-  /** Commands that the user ran. */
   readonly #userCommands = new Map<string, string>();
   /**
    * The newest thought of each agent since its last prompt or result. Some versions write it twice, alone and with its reply.

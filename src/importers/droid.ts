@@ -8,7 +8,6 @@ import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } 
 import { type SessionFacts, Translator } from "./translator.ts";
 import { derivedId, millisecondsOf, objectOf, saidOf, stringOf } from "./values.ts";
 
-/** Records about the program. */
 const BOOKKEEPING: ReadonlySet<unknown> = new Set([
   "agent_turn_outcome",
   "session_end",

@@ -16,7 +16,6 @@ export interface ExportedNode {
   value: JsonValue;
 }
 
-/** A format whose files hold all conversations of an account. */
 export interface ExportFormat {
   name: string;
   /** Fields of a conversation that are lists. */
@@ -44,7 +43,6 @@ export function readExport(file: ImportFile, format: ExportFormat): AsyncIterabl
 
 class ExportTranslator extends Translator<Element, ExportFormat> {
   readonly #ids = new Map<string, number>();
-  /** The session of the newest conversation. */
   #session!: SessionFacts;
 
   protected override read({ line, document, value }: Element): string | undefined {

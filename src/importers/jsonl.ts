@@ -65,7 +65,6 @@ interface SessionSoFar {
     state: "first" | "again" | "other";
     seqLast: number;
   };
-  /** The digests of entries. */
   entries: Set<string>;
 }
 

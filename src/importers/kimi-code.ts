@@ -35,7 +35,6 @@ export const kimiCode: Importer = {
 };
 
 class KimiCodeTranslator extends Translator<JsonLine> {
-  /** The reply of the newest step. */
   #reply: object | undefined;
   #model: string | undefined;
 

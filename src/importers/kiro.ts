@@ -11,7 +11,6 @@ import { derivedId, listOf, millisecondsOf, objectOf, objectsOf, saidOf, stringO
 
 const KINDS: ReadonlySet<unknown> = new Set(["Prompt", "AssistantMessage", "ToolResults"]);
 
-/** Records about the program. */
 const BOOKKEEPING: ReadonlySet<unknown> = new Set([
   "interaction_resolved",
   "pending_interaction",

@@ -138,7 +138,6 @@ export async function importFiles(
   return importFound(store, walkFiles(checkedPaths(paths)), options);
 }
 
-/** Like `importFiles`, of files that were found. */
 export async function importFound(
   store: Store,
   walked: AsyncIterable<ImportFile>,

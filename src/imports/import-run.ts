@@ -67,7 +67,6 @@ export interface ImportRunOptions {
   keepSecrets?: boolean | undefined;
   exclude?: Partial<Exclusions> | undefined;
   signal?: AbortSignal | undefined;
-  /** Called after each batch. */
   onProgress?: ((report: FileReport) => void) | undefined;
   onEmbedding?: ((progress: { embedded: number; waiting: number }) => void) | undefined;
   /** Returns true if something else makes the vectors of this many new messages. */
@@ -90,22 +89,18 @@ interface OpenImport {
   isRefused: boolean;
   /** The digests of its first messages: see `OPENING_MESSAGES`. */
   opening: Buffer[];
-  /** Messages that are not in the store yet. */
   pending: PendingMessage[];
   /** Entries that are not in the store yet, and how many pending messages come before each. */
   entries: { event: EntryEvent; after: number }[];
-  /** See `restoreEntries`. */
   entriesAt: Map<number, number>;
   /** The seq of its newest message that is in the store. */
   seqLast: number;
-  /** Where its messages stand in the transcript. */
   path: TranscriptPath;
   /** The import of the session that holds its messages: another one if it is a path of that session. */
   target: OpenImport;
   stays: Stays<OpenImport>;
   /** Where the newest message of this path belongs; undefined if it is left out. A result belongs to where its call does. */
   newest: OpenImport | undefined;
-  /** The first message that was new. */
   firstNew: { line: number; seq: number } | undefined;
   isRewritten: boolean;
   /** True once it is known that the file continues its session, or which other session it is. */

@@ -49,7 +49,6 @@ export class KnownFiles {
     return unchanged;
   }
 
-  /** Returns what was found in a file that has not changed since it was imported whole. */
   found(path: string, stamp: string, policy: string): FoundInFile | undefined {
     const last = this.#store.intake.foundInFile(path, this.#stateOf(stamp, policy));
     return last?.isUnchanged === true ? last.found : undefined;
@@ -71,7 +70,6 @@ export class KnownFiles {
     if (this.#rows.length % ROWS_MAX === 0) this.keep(false);
   }
 
-  /** Tells the store about the noted files, so that the next import passes over them. */
   keep(isSummarized: boolean): void {
     const awaiting = this.#run.awaitingPaths();
     const rows = (isSummarized ? this.#rows : this.#unkept).filter(({ path }) => !awaiting.has(path));
@@ -127,7 +125,6 @@ export class KnownFiles {
   }
 }
 
-/** Returns the report of a file that was not read, because it has not changed. */
 export function unchangedReport(path: string, found: FoundInFile): FileReport {
   const { format, sessionIds, messageCount: knownCount, forgottenCount, excludedCount } = found;
   const counts = { newCount: 0, knownCount, forgottenCount, excludedCount, valueCount: 0, replaced: {} };

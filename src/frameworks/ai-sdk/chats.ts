@@ -13,7 +13,6 @@ const SAVED = ["ai-sdk", "chats"];
 
 interface SavedChat {
   messageCount: number;
-  /** The digest of the JSON of the UI messages. */
   digest: string;
   /** The id of the newest message of the session; null if there is none. */
   newestId: number | null;

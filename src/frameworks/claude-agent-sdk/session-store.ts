@@ -52,7 +52,6 @@ interface Transcript {
   waitingFrom?: number;
 }
 
-/** A message to append, and the session that it is said in. */
 interface Said {
   origin: ImportedSession;
   message: ImportedMessage;

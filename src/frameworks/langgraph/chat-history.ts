@@ -6,7 +6,6 @@ import { everyEntry } from "../every.ts";
 import { recallableMessage } from "./messages.ts";
 import { appendRecallable } from "./thread.ts";
 
-/** An entry of the session. */
 type HistoryEntry = { type: "langchain message"; message: StoredMessage } | { type: "langchain clear" };
 
 /**

@@ -21,7 +21,6 @@ export class StartingCalls {
   readonly #idByAgent = new Map<string, string>();
   readonly #idByPrompt = new Map<string, string>();
 
-  /** Notes the calls in a line, and the subagents that it links to calls. */
   see(line: JsonObject): void {
     const { type, agentId: followed } = objectOf(line.data);
     if (type === "agent_progress") this.#link(stringOf(followed), stringOf(line.parentToolUseID));
@@ -40,7 +39,6 @@ export class StartingCalls {
     }
   }
 
-  /** Returns true if a line has linked the subagent to its call. */
   isLinked(agentId: string): boolean {
     return this.#idByAgent.has(agentId);
   }

@@ -8,15 +8,12 @@ import { millisecondsOf, objectOf, objectsOf, saidOf, stringOf } from "../values
 
 export interface Conversation {
   id: string;
-  /** The conversation that started it. */
   parent?: string;
   data: JsonObject;
   header: JsonObject;
-  /** The ids of its messages. */
   order: readonly string[];
   /** The messages themselves, in older versions. */
   inside: readonly JsonObject[];
-  /** The conversations of its subagents. */
   children: readonly string[];
 }
 
@@ -31,7 +28,6 @@ export interface Bubble {
 const USER = 1;
 const ASSISTANT = 2;
 
-/** Turns the messages of one conversation into events. */
 export class ConversationTranslator extends Translator<Bubble, Conversation> {
   /** The messages of the model since the last prompt. */
   #reply: object = {};

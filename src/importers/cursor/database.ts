@@ -19,7 +19,6 @@ const TABLES = {
 const CONVERSATION = "composerData:";
 const BUBBLE = "bubbleId:";
 
-/** The rows of one conversation. */
 interface ConversationRows {
   rowid: number | undefined;
   bubbles: Map<string, number>;

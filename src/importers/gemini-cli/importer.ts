@@ -90,7 +90,6 @@ class GeminiCliTranslator extends Translator<JsonLine> {
   readonly #known = new Set<string>();
   /** The state of the program, if the file has nothing else yet: a resumed session goes on in its first file. */
   #opening: { id: string; record: JsonObject; line: number } | undefined;
-  /** The newest record. */
   #open: { id: string; reply: object } | undefined;
 
   protected override read({ value: record, line }: JsonLine): string | undefined {

@@ -40,7 +40,6 @@ export class ThreadTranslator extends Translator<Element, Row> {
   }
 }
 
-/** Returns undefined for an unknown kind of message. */
 function entriesOf(message: JsonObject, line: number): MessageEntry[] | undefined {
   const { User: user, Agent: agent, role } = message;
   if (isObject(user)) return said(line, "user", stringOf(user.id) ?? derivedId(user), contentOf(user.content));

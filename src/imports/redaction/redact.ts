@@ -18,7 +18,6 @@ const CLEAN_CHARS_MAX = 32;
 /** Replaces secrets, and what stands between `<private>` and `</private>`, by placeholders that name the kind. */
 export class Redactor {
   readonly #keepsSecrets: boolean;
-  /** The replacements since the last call of `#takeReplaced`. */
   #replaced: Replaced | undefined;
   readonly #clean = new Set<string>();
   readonly #onSecret: ((secret: string) => void) | undefined;
