@@ -1,10 +1,10 @@
-import { basename, dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { JsonValue, Part } from "../core/message.ts";
 import { jsonAt } from "./beside.ts";
 import { fileNameOf, timeOf } from "./conversations.ts";
 import { type MessageEntry, messageEntry, resultEntry } from "./entry.ts";
 import { callPart, dataPartOf, filePartOf, resultPart, resultTextOf, textParts } from "./file-parts.ts";
-import type { ImportedSession, Importer } from "./importer.ts";
+import type { Importer } from "./importer.ts";
 import { headObjects, type JsonLine, type JsonObject, readJsonLines } from "./lines.ts";
 import { type SessionFacts, Translator } from "./translator.ts";
 import { derivedId, listOf, millisecondsOf, objectOf, objectsOf, saidOf, stringOf } from "./values.ts";
@@ -100,25 +100,24 @@ class KiroTranslator extends Translator<JsonLine> {
     return [type === "user" ? entry : { ...entry, reply: this.#reply }];
   }
 
-  protected override async complete(session: ImportedSession): Promise<void> {
-    const { path } = this.file;
-    const beside =
-      basename(path) === "messages.jsonl" ? `${dirname(path)}/session.json` : path.replace(/\.jsonl$/, ".json");
-    const { cwd, title, modelId, parent_session_id, session_state } = objectOf(
-      beside === path ? undefined : jsonAt(beside),
-    );
-    const { model_info } = objectOf(objectOf(session_state).rts_model_state);
-    const facts = { folder: stringOf(cwd), title: stringOf(title), parentExternalId: stringOf(parent_session_id) };
-    for (const [name, fact] of Object.entries(facts)) if (fact !== undefined) Object.assign(session, { [name]: fact });
-    session.metadata = saidOf({ cwd, model: modelId ?? objectOf(model_info).model_id });
-  }
-
   protected override session(): SessionFacts {
     const { path } = this.file;
     const name = basename(path, ".jsonl");
     const isOfFolder = name === "messages";
     const isId = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/.test(name);
-    return { externalId: isOfFolder ? basename(dirname(path)) : isId ? name : fileNameOf(path), source: "kiro" };
+    const beside = isOfFolder ? join(dirname(path), "session.json") : path.replace(/\.jsonl$/, ".json");
+    const { cwd, title, modelId, parent_session_id, session_state } = objectOf(
+      beside === path ? undefined : jsonAt(beside),
+    );
+    const { model_info } = objectOf(objectOf(session_state).rts_model_state);
+    return {
+      externalId: isOfFolder ? basename(dirname(path)) : isId ? name : fileNameOf(path),
+      source: "kiro",
+      parentExternalId: stringOf(parent_session_id),
+      folder: stringOf(cwd),
+      title: stringOf(title),
+      metadata: saidOf({ cwd, model: modelId ?? objectOf(model_info).model_id }),
+    };
   }
 }
 
