@@ -177,18 +177,8 @@ export class ImportRun {
 
   async #read(file: FileToRead): Promise<FileReport> {
     const { onProgress, mayLackVectors, signal } = this.#options;
-    const counts = { newCount: 0, knownCount: 0, forgottenCount: 0, excludedCount: 0, valueCount: 0 };
     const { path } = file;
-    const report: FileReport = {
-      path,
-      format: null,
-      sessionIds: [],
-      ...counts,
-      replaced: {},
-      warnings: [],
-      isUnchanged: false,
-      error: null,
-    };
+    const report = reportOf(path);
     const exclusions = this.#exclusions();
     if (exclusions.hasPath(path)) return { ...report, excludedCount: 1 };
     const open = new Map<string, OpenImport>();
@@ -771,6 +761,25 @@ function pointOf(path: TranscriptPath, before: Iterable<string>, isEnd: boolean)
 /** Returns true if more messages are needed to tell if the session is a copy of a forgotten one. */
 function isTooShort({ session, opening, pending }: OpenImport): boolean {
   return session === undefined && opening.length < OPENING_MESSAGES && pending.length < BATCH_MESSAGES_MAX;
+}
+
+const NO_COUNTS = { newCount: 0, knownCount: 0, forgottenCount: 0, excludedCount: 0, valueCount: 0 };
+
+/** Returns the sum of no reports. */
+export function noCounts(): typeof NO_COUNTS & { replaced: Replaced } {
+  return { ...NO_COUNTS, replaced: {} };
+}
+
+/** Adds the counts of a file to those of an import. */
+export function addReport(sum: ReturnType<typeof noCounts>, report: FileReport): void {
+  for (const name of Object.keys(NO_COUNTS) as (keyof typeof NO_COUNTS)[]) sum[name] += report[name];
+  addCounts(sum.replaced, report.replaced);
+}
+
+/** Returns the report of a file in which nothing was found yet, or what is known of it. */
+export function reportOf(path: string, about: Partial<FileReport> = {}): FileReport {
+  const none = { format: null, sessionIds: [], warnings: [], isUnchanged: false, error: null };
+  return { path, ...none, ...noCounts(), ...about };
 }
 
 export function addCounts(sum: Replaced, counts: Replaced | undefined): void {

@@ -4,7 +4,7 @@ import { isNotYet } from "../importers/message-event.ts";
 import { canFollow, IMPORTERS, READING_VERSION } from "../importers/registry.ts";
 import type { FoundInFile, ImportedFile, KnownPart } from "../session/moving/intake.ts";
 import type { OpenedStore } from "../session/opened-store.ts";
-import type { FileReport, ImportRun } from "./import-run.ts";
+import { type FileReport, type ImportRun, reportOf } from "./import-run.ts";
 
 /** The state of a file in which more may be found when it is read again. */
 const UNKNOWN = "";
@@ -127,6 +127,5 @@ export class KnownFiles {
 
 export function unchangedReport(path: string, found: FoundInFile): FileReport {
   const { format, sessionIds, messageCount: knownCount, forgottenCount, excludedCount } = found;
-  const counts = { newCount: 0, knownCount, forgottenCount, excludedCount, valueCount: 0, replaced: {} };
-  return { path, format, sessionIds, ...counts, warnings: [], isUnchanged: true, error: null };
+  return reportOf(path, { format, sessionIds, knownCount, forgottenCount, excludedCount, isUnchanged: true });
 }

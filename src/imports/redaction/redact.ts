@@ -44,9 +44,8 @@ export class Redactor {
         return { ...event, entry: { ...event.entry, value }, replaced: this.#takeReplaced() };
       }
       case "item": {
-        const { value } = event.item;
-        if (value instanceof Uint8Array) return event;
-        return { ...event, item: { ...event.item, value: this.redacted(value) }, replaced: this.#takeReplaced() };
+        const value = this.redacted(event.item.value);
+        return { ...event, item: { ...event.item, value }, replaced: this.#takeReplaced() };
       }
       case "session": {
         const { folder, ...session } = event.session;
