@@ -93,14 +93,11 @@ class CopilotTranslator extends Translator<JsonLine> {
         if (stringOf(data.assetId)) this.#assets.set(data.assetId as string, data);
         return;
       case "user.message":
-        this.#addPrompt(data, info);
-        return;
+        return this.#addPrompt(data, info);
       case "assistant.message":
-        this.#addReply(data, info);
-        return;
+        return this.#addReply(data, info);
       case "assistant.reasoning":
-        this.#addThought(data, info);
-        return;
+        return this.#addThought(data, info);
       case "tool.user_requested":
         this.#userCommands.set(
           String(data.toolCallId),
@@ -111,14 +108,15 @@ class CopilotTranslator extends Translator<JsonLine> {
         return this.#addResult(data, info);
       case "system.notification":
       case "skill.invoked":
-        this.#say(injected(contentParts(data.content)), info, saidOf({ type, name: data.name, kind: data.kind }));
-        return;
+        return this.#say(
+          injected(contentParts(data.content)),
+          info,
+          saidOf({ type, name: data.name, kind: data.kind }),
+        );
       case "session.handoff":
-        this.#say(injected([...contentParts(data.summary), ...contentParts(data.context)]), info, { type });
-        return;
+        return this.#say(injected([...contentParts(data.summary), ...contentParts(data.context)]), info, { type });
       case "session.compaction_complete":
-        this.#say(contentParts(data.summaryContent), info, { type, isCompactSummary: true });
-        return;
+        return this.#say(contentParts(data.summaryContent), info, { type, isCompactSummary: true });
       default:
         if (ephemeral === true || BOOKKEEPING_TYPES.has(type) || BOOKKEEPING.test(type)) return undefined;
         return `unknown type of event: ${JSON.stringify(type)}`;
@@ -138,7 +136,7 @@ class CopilotTranslator extends Translator<JsonLine> {
     this.branches()?.rewindAfter(this.#newestSaid);
   }
 
-  #addPrompt(data: JsonObject, info: EventInfo): void {
+  #addPrompt(data: JsonObject, info: EventInfo): undefined {
     this.#thoughts.delete(info.agent);
     const { content, attachments, source, isAutopilotContinuation, agentMode } = data;
     const parts = [...contentParts(content), ...objectsOf(attachments).flatMap((one) => this.#fileOf(one))];
@@ -146,7 +144,7 @@ class CopilotTranslator extends Translator<JsonLine> {
     this.#say(isOfProgram ? injected(parts) : parts, info, saidOf({ source, agentMode }));
   }
 
-  #addReply(data: JsonObject, info: EventInfo): void {
+  #addReply(data: JsonObject, info: EventInfo): undefined {
     const { content, reasoningText, reasoningOpaque, toolRequests, model, messageId, phase, outputTokens, citations } =
       data;
     const parts: Part[] = [];
@@ -165,7 +163,7 @@ class CopilotTranslator extends Translator<JsonLine> {
     if (parts.length > 0) this.#add(messageEntry(info.line, "assistant", info.id, parts, info.time, about), info);
   }
 
-  #addThought({ content }: JsonObject, info: EventInfo): void {
+  #addThought({ content }: JsonObject, info: EventInfo): undefined {
     const text = stringOf(content);
     if (text === undefined || text === this.#thoughts.get(info.agent)) return;
     this.#thoughts.set(info.agent, text);
@@ -183,8 +181,7 @@ class CopilotTranslator extends Translator<JsonLine> {
     const command = this.#userCommands.get(toolCallId as string);
     if (command !== undefined) {
       const parts = [...contentParts(`! ${command}`), ...injected([...contentParts(words), ...files])];
-      this.#say(parts, info, { type: "tool.user_requested" });
-      return;
+      return this.#say(parts, info, { type: "tool.user_requested" });
     }
     const part = resultPart(
       toolCallId as string,
@@ -213,7 +210,7 @@ class CopilotTranslator extends Translator<JsonLine> {
     return [dataPartOf(saidOf({ type, mimeType, displayName, text, path, ...rest }))];
   }
 
-  #say(parts: Part[], info: EventInfo, about: JsonObject): void {
+  #say(parts: Part[], info: EventInfo, about: JsonObject): undefined {
     if (parts.length > 0) this.#add(messageEntry(info.line, "user", info.id, parts, info.time, about), info);
   }
 
