@@ -25,8 +25,6 @@ export class KnownFiles {
   /** The rows of this import, and those of them that are not in the store. */
   readonly #rows: ImportedFile[] = [];
   #unkept: ImportedFile[] = [];
-  #policy: string | undefined;
-  #rules = "";
 
   constructor(run: ImportRun, store: OpenedStore, importers: readonly Importer[]) {
     this.#run = run;
@@ -117,11 +115,7 @@ export class KnownFiles {
   }
 
   #rulesOf(policy: string): string {
-    if (policy !== this.#policy) {
-      this.#policy = policy;
-      this.#rules = hash("sha256", [READING_VERSION, ...this.#ownNames, policy].join(" "), "base64");
-    }
-    return this.#rules;
+    return hash("sha256", [READING_VERSION, ...this.#ownNames, policy].join(" "), "base64");
   }
 }
 

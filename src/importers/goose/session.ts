@@ -1,7 +1,7 @@
 import { basename, extname } from "node:path";
 import type { JsonValue, Part } from "../../core/message.ts";
 import { fileNameOf, timeOf } from "../conversations.ts";
-import { type MessageEntry, messageEntry } from "../entry.ts";
+import { type MessageEntry, messageEntry, partKeyOf } from "../entry.ts";
 import { dataPartOf, resultContentOf, resultPart, textParts, thoughtParts } from "../file-parts.ts";
 import { injected } from "../injected.ts";
 import { isObject, type JsonObject } from "../lines.ts";
@@ -44,7 +44,7 @@ export class GooseTranslator extends Translator<GooseMessage, JsonObject> {
     const isSummary = this.#isCompacted && userVisible === false && results.length === 0 && others.length > 0;
     this.#isCompacted = agentVisible === false;
     const time = timeOf(value);
-    const id = derivedId(role, time, parts.map(keyOf));
+    const id = derivedId(role, time, parts.map(partKeyOf));
     const entries: MessageEntry[] = results.map((part) =>
       messageEntry(line, "tool", `${id}:${part.toolCallId}`, [part], time),
     );
@@ -70,11 +70,6 @@ export class GooseTranslator extends Translator<GooseMessage, JsonObject> {
       metadata: saidOf({ cwd: working_dir, provider: provider_name, kind }),
     };
   }
-}
-
-/** Returns what a part is known by. Arguments may be written in another order. */
-function keyOf(part: Part): JsonValue {
-  return [part.type, stringOf(part.text as JsonValue) ?? stringOf(part.toolCallId as JsonValue) ?? null];
 }
 
 function partsOf(block: JsonValue): Part[] {
