@@ -31,7 +31,7 @@ import { kimiCode } from "./kimi-code.ts";
 import { kiro } from "./kiro.ts";
 import { langchain } from "./langchain.ts";
 import { langsmith } from "./langsmith.ts";
-import { fieldsIn, HEAD_LINES, LINE_BYTES_MAX } from "./lines.ts";
+import { fieldsIn, HEAD_LINES, LINE_BYTES_MAX, LINE_FEED } from "./lines.ts";
 import { llxprt } from "./llxprt.ts";
 import { markdownRoles } from "./markdown-roles.ts";
 import { openWebui } from "./open-webui.ts";
@@ -55,8 +55,6 @@ const HEAD_BYTES = [256 * 1024, 8 * 1024 * 1024, 64 * 1024 * 1024, LINE_BYTES_MA
 
 /** A longer head without a known format is looked at only if it holds few lines, because one of them may be cut short. */
 const SHORT_HEAD_BYTES = 8 * 1024 * 1024;
-
-const LINE_FEED = 0x0a;
 
 const ZIP_MARK = Buffer.from("PK\u0003\u0004");
 
