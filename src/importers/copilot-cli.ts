@@ -1,6 +1,6 @@
-import { readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { JsonValue, Part } from "../core/message.ts";
+import { textAt } from "./beside.ts";
 import { type MessageEntry, messageEntry } from "./entry.ts";
 import { callPart, dataPartOf, type PlainPart, resultPart, resultTextOf, textParts } from "./file-parts.ts";
 import type { ImportedSession, Importer } from "./importer.ts";
@@ -124,7 +124,7 @@ class CopilotTranslator extends Translator<JsonLine> {
   }
 
   protected override async complete(session: ImportedSession): Promise<void> {
-    const title = await titleBeside(this.file.path);
+    const title = titleBeside(this.file.path);
     if (title !== undefined && session.parentExternalId === undefined) session.title ??= title;
   }
 
@@ -245,9 +245,9 @@ function sessionIdIn(path: string): string {
 }
 
 /** Returns the session's name in `workspace.yaml` beside the events; older versions called it a summary. */
-async function titleBeside(path: string): Promise<string | undefined> {
+function titleBeside(path: string): string | undefined {
   if (basename(path) !== "events.jsonl") return undefined;
-  const about = await readFile(join(dirname(path), "workspace.yaml"), "utf8").catch(() => "");
+  const about = textAt(join(dirname(path), "workspace.yaml")) ?? "";
   const [, name = ""] = /^name: (.+)$/m.exec(about) ?? /^summary: ([^|>].*)$/m.exec(about) ?? [];
   if (name.startsWith('"')) return stringOf(valueIn(name));
   return stringOf(name.replace(/^'(.*)'$/, "$1").replaceAll("''", "'"));

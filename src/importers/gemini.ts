@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fromGemini } from "../adapters/gemini.ts";
+import { textAt } from "./beside.ts";
 import { itemsOf, type ListedMessage, readConversations } from "./conversations.ts";
 import { headElements } from "./documents.ts";
 import { adapted, type MessageEntry, messageEntry } from "./entry.ts";
@@ -59,10 +59,7 @@ function entriesWith(id: string, line: number, value: JsonObject): MessageEntry[
 /** Returns the title and the folder of a chat that Gemini CLI saved, `~/.gemini/tmp/<project>/checkpoint-<tag>.json`. */
 function checkpointAt(path: string): Partial<SessionFacts> {
   const [, tag] = /^checkpoint-(.+)\.json$/.exec(basename(path)) ?? [];
-  if (tag === undefined) return {};
-  try {
-    return { title: tag, folder: stringOf(readFileSync(join(dirname(path), ".project_root"), "utf8").trim()) };
-  } catch {
-    return { title: tag };
-  }
+  return tag === undefined
+    ? {}
+    : { title: tag, folder: stringOf(textAt(join(dirname(path), ".project_root"))?.trim()) };
 }

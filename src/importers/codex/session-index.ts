@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { textAt } from "../beside.ts";
 import { valueIn } from "../lines.ts";
 import { objectOf, stringOf } from "../values.ts";
 
@@ -15,14 +15,6 @@ export function nameInIndex(path: string, id: string): string | undefined {
     folder = dirname(folder);
   }
   return undefined;
-}
-
-function textAt(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return undefined;
-  }
 }
 
 function nameIn(text: string, id: string): string | undefined {

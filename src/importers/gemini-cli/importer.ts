@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { JsonValue, Part } from "../../core/message.ts";
 import { baseNameOf } from "../../core/project.ts";
+import { textAt } from "../beside.ts";
 import { fileNameOf } from "../conversations.ts";
 import { headElements, readDocument, shapeOf } from "../documents.ts";
 import { type MessageEntry, messageEntry, resultEntry } from "../entry.ts";
@@ -233,12 +233,7 @@ class GeminiCliTranslator extends Translator<JsonLine> {
 
 /** Returns the folder that newer versions note beside the recordings of a project. */
 function folderOf(chats: string): string | undefined {
-  if (basename(chats) !== "chats") return undefined;
-  try {
-    return stringOf(readFileSync(join(dirname(chats), ".project_root"), "utf8").trim());
-  } catch {
-    return undefined;
-  }
+  return basename(chats) === "chats" ? stringOf(textAt(join(dirname(chats), ".project_root"))?.trim()) : undefined;
 }
 
 /** Returns the name in `~/.gemini/tmp/<project>/chats`, unless it is a hash, as in older versions. */
