@@ -1,7 +1,7 @@
 import { fromUiMessages } from "../adapters/ai-sdk.ts";
-import type { JsonValue, Role } from "../core/message.ts";
+import type { Role } from "../core/message.ts";
 import { modernMessage } from "./ai-sdk-4.ts";
-import { type ListedMessage, readConversations, timeOf } from "./conversations.ts";
+import { itemsOf, type ListedMessage, readConversations, timeOf } from "./conversations.ts";
 import { headElements } from "./documents.ts";
 import { adapted, type MessageEntry, messageEntry, resultEntry } from "./entry.ts";
 import type { Importer } from "./importer.ts";
@@ -32,9 +32,7 @@ export const aiSdk: Importer = {
   read: (file) => readConversations(file, { name: "ai-sdk", messageOf, isOpen, entriesOf }),
 };
 
-function messageOf(key: string | undefined, item: JsonValue): JsonValue | undefined {
-  return key === undefined || key === "messages" ? item : undefined;
-}
+const messageOf = itemsOf(undefined, "messages");
 
 /** A message that was saved while the model was still answering will change. */
 function isOpen(message: JsonObject): boolean {

@@ -31,7 +31,6 @@ export const aider: Importer = {
   read: (file) => new AiderTranslator(file).translate(readEndedLines(file)),
 };
 
-/** Lines of one speaker. */
 interface Block {
   kind: "prompt" | "output" | "answer";
   line: number;
@@ -120,7 +119,6 @@ class AiderTranslator extends Translator<TextLine> {
 
   #begin(started: string): void {
     const { path } = this.file;
-    // The next chat has its own branch.
     this.finish(true);
     const count = (this.#starts.get(started) ?? 0) + 1;
     this.#starts.set(started, count);

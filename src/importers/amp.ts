@@ -4,7 +4,7 @@ import type { JsonValue, Part } from "../core/message.ts";
 import { fileNameOf } from "./conversations.ts";
 import type { Element } from "./document-scanner.ts";
 import { fieldsFirst, headElements, readDocument } from "./documents.ts";
-import { adapted, entriesOf, type MessageEntry } from "./entry.ts";
+import { adapted, entriesOf, type MessageEntry, partKeyOf } from "./entry.ts";
 import { resultTextOf } from "./file-parts.ts";
 import type { Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
@@ -35,7 +35,6 @@ export const amp: Importer = {
   read: (file) => new AmpTranslator(file).translate(fieldsFirst(readDocument(file), "messages")),
 };
 
-/** The states of a call that has not ended. */
 const RUNNING: ReadonlySet<unknown> = new Set(["blocked-on-user", "in-progress", "queued"]);
 const FAILED: ReadonlySet<unknown> = new Set(["cancelled", "error", "rejected-by-user"]);
 
@@ -71,7 +70,7 @@ class AmpTranslator extends Translator<Element> {
     );
     const id = derivedId(
       role,
-      messages.flatMap(({ parts }) => parts.map(keyOf)),
+      messages.flatMap(({ parts }) => parts.map(partKeyOf)),
     );
     const time = millisecondsOf(objectOf(meta).sentAt) ?? millisecondsOf(timestamp);
     return entriesOf(messages, line, id, time, saidOf({ model, usage: usageOf(objectOf(usage)) }));
@@ -109,10 +108,6 @@ function blockOf(block: JsonValue): JsonValue {
 function mentionOf({ uri, content }: JsonObject): Part {
   const words = objectOf(content).content ?? content;
   return { type: "text", text: resultTextOf(words), ...saidOf({ path: pathOfAddress(stringOf(uri)) }) };
-}
-
-function keyOf(part: Part): JsonValue {
-  return [part.type, stringOf(part.text as JsonValue) ?? stringOf(part.toolCallId as JsonValue) ?? null];
 }
 
 /** Returns the usage under the names that it has in Anthropic's replies. */

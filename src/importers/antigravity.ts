@@ -8,7 +8,7 @@ import { dataPartOf, resultTextOf } from "./file-parts.ts";
 import { peek } from "./head.ts";
 import type { Importer } from "./importer.ts";
 import { injected, wordsWithin } from "./injected.ts";
-import { headObjects, isObject, type JsonLine, type JsonObject, parseJson, readJsonLines } from "./lines.ts";
+import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines, valueIn } from "./lines.ts";
 import { type SessionFacts, Translator } from "./translator.ts";
 import { derivedId, listOf, millisecondsOf, objectOf, saidOf, stringOf } from "./values.ts";
 
@@ -105,9 +105,8 @@ function callOf(call: JsonValue, toolCallId: string): Part {
 
 /** A number that JavaScript cannot hold stays a text. */
 function decoded(given: JsonValue): JsonValue {
-  const parsed = typeof given === "string" ? parseJson(given) : { problem: "" };
-  if ("problem" in parsed) return given;
-  return typeof parsed.value === "number" && String(parsed.value) !== given ? given : parsed.value;
+  const value = typeof given === "string" ? valueIn(given, given) : given;
+  return typeof value === "number" && String(value) !== given ? given : value;
 }
 
 /** Marks what stands around the request of the user. What the user says of a document stands before it. */

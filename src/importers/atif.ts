@@ -1,8 +1,8 @@
 import type { JsonValue, Part } from "../core/message.ts";
-import { type ListedMessage, readConversations, timeOf } from "./conversations.ts";
+import { itemsOf, type ListedMessage, readConversations, timeOf } from "./conversations.ts";
 import { headElements } from "./documents.ts";
 import { type MessageEntry, messageEntry, resultEntry } from "./entry.ts";
-import { dataPartOf } from "./file-parts.ts";
+import { callPart, dataPartOf, resultContentOf, resultPart, textParts, thoughtParts } from "./file-parts.ts";
 import type { Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
 import type { JsonObject } from "./lines.ts";
@@ -15,12 +15,8 @@ export const atif: Importer = {
   detect: (head) =>
     headElements(head).some(({ key, value }) => key === "schema_version" && /^ATIF-v/.test(String(value))),
 
-  read: (file) => readConversations(file, { name: "atif", messageOf, about, entriesOf }),
+  read: (file) => readConversations(file, { name: "atif", messageOf: itemsOf("steps"), about, entriesOf }),
 };
-
-function messageOf(key: string | undefined, item: JsonValue): JsonValue | undefined {
-  return key === "steps" ? item : undefined;
-}
 
 function about({ session_id, agent }: JsonObject) {
   const { name, version, model_name, extra } = objectOf(agent);
@@ -42,11 +38,11 @@ function entriesOf({ line, value }: ListedMessage, { schema_version, agent }: Js
   const parts = contentOf(message);
   if (source === "user" || source === "system") return [messageEntry(line, source, id, parts, time)];
   if (source !== "agent") return `unknown source of a step: ${JSON.stringify(source ?? null)}`;
-  const thought: Part[] = stringOf(reasoning_content) ? [{ type: "reasoning", text: reasoning_content as string }] : [];
   const { prompt_tokens, completion_tokens, cached_tokens, cost_usd } = objectOf(metrics);
   const usage = saidOf({ prompt_tokens, completion_tokens, prompt_tokens_details: saidOf({ cached_tokens }) });
   const facts = saidOf({ model: model_name ?? objectOf(agent).model_name, usage, cost: cost_usd });
-  const said = [...thought, ...parts, ...calls.map(callOf)];
+  const called = calls.map((call) => callPart(call.tool_call_id, call.function_name, call.arguments, call));
+  const said = [...thoughtParts(reasoning_content), ...parts, ...called];
   const entries = said.length === 0 ? [] : [messageEntry(line, "assistant", id, said, time, facts)];
   return [...entries, ...objectsOf(objectOf(observation).results).map(resultOf)];
 
@@ -57,22 +53,14 @@ function entriesOf({ line, value }: ListedMessage, { schema_version, agent }: Js
     const only = calls.length === 1 ? calls[0]!.tool_call_id : undefined;
     const toolCallId = stringOf(source_call_id) ?? stringOf(only);
     if (toolCallId === undefined) return messageEntry(line, "user", `${id}:${index}`, injected(shown), time);
-    const text = shown.length === 1 && shown[0]!.type === "text" ? shown[0]!.text : shown;
-    const part = { type: "tool_result", toolCallId, content: shown.length === 0 ? "" : text } as Part;
-    return resultEntry(line, id, part, time);
+    return resultEntry(line, id, resultPart(toolCallId, resultContentOf(shown)), time);
   }
-}
-
-function callOf(call: JsonObject): Part {
-  const { tool_call_id, function_name, arguments: args } = call;
-  if (!stringOf(tool_call_id) || !stringOf(function_name)) return dataPartOf(call);
-  return { type: "tool_call", toolCallId: tool_call_id as string, name: function_name as string, args: args ?? {} };
 }
 
 function contentOf(content: JsonValue | undefined): Part[] {
   return listOf(content).flatMap((block): Part[] => {
     const text = typeof block === "string" ? block : objectOf(block).text;
-    if (typeof text === "string") return text === "" ? [] : [{ type: "text", text }];
+    if (typeof text === "string") return textParts(text);
     const { type, source } = objectOf(block);
     const { path, media_type } = objectOf(source);
     if (type !== "image" || !stringOf(path)) return [dataPartOf(block)];

@@ -2,16 +2,20 @@ import { readFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { JsonValue } from "../core/message.ts";
-import { parseJson } from "./lines.ts";
+import { parseJson, valueIn } from "./lines.ts";
 
-/** Returns what a file beside a transcript tells; undefined if it is missing, or no JSON. */
-export function jsonAt(path: string): JsonValue | undefined {
+/** Returns the text of a file beside a transcript; undefined if it cannot be read. */
+export function textAt(path: string): string | undefined {
   try {
-    const parsed = parseJson(readFileSync(path, "utf8"));
-    return "value" in parsed ? parsed.value : undefined;
+    return readFileSync(path, "utf8");
   } catch {
     return undefined;
   }
+}
+
+/** Returns what a file beside a transcript tells; undefined if it is missing, or no JSON. */
+export function jsonAt(path: string): JsonValue | undefined {
+  return valueIn(textAt(path) ?? "");
 }
 
 export interface JsonFile {

@@ -31,7 +31,6 @@ export interface BranchOptions {
  */
 export class Branch {
   readonly session: ImportedSession;
-  /** The best title so far. */
   title: string | undefined;
   readonly #options: BranchOptions;
   /** For each id, the number of the last message that would have had it. All smaller numbers are taken. */
@@ -61,7 +60,6 @@ export class Branch {
     return this.#announced !== undefined;
   }
 
-  /** The last message that was emitted. */
   get newestId(): string | undefined {
     return this.#newestId;
   }
@@ -139,7 +137,6 @@ export class Branch {
     this.#usage = entry;
   }
 
-  /** Emits all held messages, because another branch begins. */
   leave(): void {
     this.#isTimeAwaited = false;
     this.#endReply();
@@ -189,7 +186,6 @@ export class Branch {
     );
   }
 
-  /** Returns the id of the last message that begins on `line` or before. */
   lastIdUpTo(line: number): string | undefined {
     const held = inOrder(this.#held).ordered.findLast((entry) => entry.line <= line);
     return held?.message.id ?? this.#emitted.findLast((one) => one.line <= line)?.id;
@@ -279,7 +275,6 @@ export class Branch {
     }
   }
 
-  /** Returns when the session began, as far as it or these messages tell. */
   #timeIn(entries: readonly MessageEntry[]): number | undefined {
     const { createdAtMs } = this.session;
     if (createdAtMs !== undefined) return createdAtMs;

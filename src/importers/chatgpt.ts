@@ -3,10 +3,10 @@ import { timeOf } from "./conversations.ts";
 import { headElements } from "./documents.ts";
 import { type MessageEntry, messageEntry } from "./entry.ts";
 import { type ExportedNode, readExport } from "./exported-conversations.ts";
-import { dataPartOf, type PlainPart, resultContentOf } from "./file-parts.ts";
+import { dataPartOf, type PlainPart, resultContentOf, resultPart, textParts } from "./file-parts.ts";
 import type { Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
-import { isObject, type JsonObject, parseJson } from "./lines.ts";
+import { isObject, type JsonObject, valueIn } from "./lines.ts";
 import { objectOf, objectsOf, saidOf, stringOf } from "./values.ts";
 
 /**
@@ -113,14 +113,8 @@ function reader(): (node: ExportedNode, line: number) => MessageEntry[] | string
         states.set(key, { reply: {}, call: before.call });
         const parts = partsOf(content);
         if (parts.length === 0) return [];
-        const isError = content.content_type === "system_error";
-        const result: Part = {
-          type: "tool_result",
-          toolCallId,
-          content: resultContentOf(parts),
-          ...(isError && { isError }),
-        };
-        return say("tool", [{ ...result, ...(stringOf(name) && { name: name as string }) }]);
+        const isError = content.content_type === "system_error" || undefined;
+        return say("tool", [resultPart(toolCallId, resultContentOf(parts), { isError, name: stringOf(name) })]);
       }
       case "user":
       case "system": {
@@ -142,9 +136,8 @@ function reader(): (node: ExportedNode, line: number) => MessageEntry[] | string
 function argsOf(content: JsonObject): JsonValue {
   const { text, parts, language } = content;
   const words = typeof text === "string" ? text : textsIn(parts).join("\n");
-  const parsed = words.trimStart().startsWith("{") ? parseJson(words) : undefined;
-  if (parsed !== undefined && "value" in parsed) return parsed.value;
-  return saidOf({ language: language === "unknown" ? null : language, text: words });
+  const code = saidOf({ language: language === "unknown" ? null : language, text: words });
+  return words.trimStart().startsWith("{") ? valueIn(words, code) : code;
 }
 
 function thoughtsOf(content: JsonObject): Part[] {
@@ -169,32 +162,28 @@ function partsOf(content: JsonObject): PlainPart[] {
   switch (type) {
     case "text":
     case "multimodal_text":
-      return Array.isArray(parts) ? parts.flatMap(partOf) : unknown(content);
+      return Array.isArray(parts) ? parts.flatMap(partOf) : [dataPartOf(content)];
     case "code":
     case "execution_output":
     case "system_error":
     case "citable_code_output":
     case "computer_output":
-      return typeof text === "string" ? partOf(text) : unknown(content);
+      return typeof text === "string" ? textParts(text) : [dataPartOf(content)];
     case "tether_quote":
     case "sonic_webpage":
-      return [title, url, text].flatMap((words) => (typeof words === "string" ? partOf(words) : []));
+      return [title, url, text].flatMap(textParts);
     case "tether_browsing_display":
-      return typeof result === "string" ? partOf(result) : unknown(content);
+      return typeof result === "string" ? textParts(result) : [dataPartOf(content)];
     case "user_editable_context":
-      return [user_profile, user_instructions].flatMap((words) => (typeof words === "string" ? partOf(words) : []));
+      return [user_profile, user_instructions].flatMap(textParts);
     case "model_editable_context":
-      return typeof model_set_context === "string" ? partOf(model_set_context) : [];
+      return textParts(model_set_context);
     // How long the model thought.
     case "reasoning_recap":
       return [];
     default:
-      return unknown(content);
+      return [dataPartOf(content)];
   }
-}
-
-function unknown(content: JsonObject): PlainPart[] {
-  return [dataPartOf(content)];
 }
 
 function textsIn(parts: JsonValue | undefined): string[] {
@@ -202,17 +191,13 @@ function textsIn(parts: JsonValue | undefined): string[] {
 }
 
 function partOf(part: JsonValue): PlainPart[] {
-  if (typeof part === "string") return part === "" ? [] : [{ type: "text", text: part }];
+  if (typeof part === "string") return textParts(part);
   if (!isObject(part)) return part === null ? [] : [dataPartOf(part)];
   const { content_type: type, asset_pointer: url, text, ...about } = part;
   if (type === "audio_transcription" && typeof text === "string") return partOf(text);
-  if (type === "image_asset_pointer" && stringOf(url)) return [filePartAt(url as string, "image/*", about)];
-  if (type === "audio_asset_pointer" && stringOf(url)) return [filePartAt(url as string, "audio/*", about)];
-  return [dataPartOf(part)];
-}
-
-function filePartAt(url: string, mediaType: string, about: JsonObject): PlainPart {
-  return { type: "file", mediaType, url, ...saidOf(about) };
+  const [, kind] = /^(image|audio)_asset_pointer$/.exec(String(type)) ?? [];
+  if (kind === undefined || typeof url !== "string" || url === "") return [dataPartOf(part)];
+  return [{ type: "file", mediaType: `${kind}/*`, url, ...saidOf(about) }];
 }
 
 /** Returns the files that the user attached. Images are in the content already. */

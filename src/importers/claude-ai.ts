@@ -2,7 +2,7 @@ import type { JsonValue, Part } from "../core/message.ts";
 import { headElements } from "./documents.ts";
 import { type MessageEntry, messageEntry, resultEntry } from "./entry.ts";
 import { type ExportedNode, readExport } from "./exported-conversations.ts";
-import { dataPartOf, type PlainPart, resultContentOf, resultTextOf } from "./file-parts.ts";
+import { dataPartOf, type PlainPart, resultContentOf, resultPart, resultTextOf, textParts } from "./file-parts.ts";
 import type { Importer } from "./importer.ts";
 import { isObject, type JsonObject } from "./lines.ts";
 import { millisecondsOf, objectOf, objectsOf, saidOf, shortFieldsOf, stringOf } from "./values.ts";
@@ -118,10 +118,8 @@ function turnEntries(
       const at = calls.findIndex((call) => (stringOf(tool_use_id) ? call.id === tool_use_id : call.name === name));
       const [call] = at === -1 ? [] : calls.splice(at, 1);
       const toolCallId = call?.id ?? stringOf(tool_use_id) ?? `${key}/call-${index}`;
-      const result: Part = { type: "tool_result", toolCallId, content: resultOf(content) };
-      if (stringOf(name)) result.name = name as string;
-      if (is_error === true) result.isError = true;
-      entries.push(resultEntry(line, callerId, result, time));
+      const facts = { name: stringOf(name), isError: is_error === true || undefined };
+      entries.push(resultEntry(line, callerId, resultPart(toolCallId, resultOf(content), facts), time));
     } else said.push(...partsOf(block));
   }
   said.push(...files);
@@ -162,7 +160,7 @@ function partsOf(block: JsonValue): Part[] {
 
 /** A long text that the user pasted is an attachment without a name. */
 function attachmentOf({ file_name, file_type, extracted_content: text, ...rest }: JsonObject): Part[] {
-  const words: Part[] = stringOf(text) ? [{ type: "text", text: text as string }] : [];
+  const words = textParts(text);
   if (!stringOf(file_name)) return words;
   const mediaType = stringOf(file_type)?.includes("/") ? (file_type as string) : mediaTypeOf(file_name as string);
   return [{ type: "file", ...shortFieldsOf(rest), mediaType, name: file_name as string }, ...words];

@@ -1,14 +1,13 @@
 import { statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import type { Part } from "../core/message.ts";
 import { fileNameOf } from "./conversations.ts";
 import type { Element } from "./document-scanner.ts";
 import { headElements, readDocument } from "./documents.ts";
 import { type MessageEntry, messageEntry } from "./entry.ts";
-import { filePartOf } from "./file-parts.ts";
+import { filePartOf, textParts, thoughtParts } from "./file-parts.ts";
 import type { Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
-import { isObject, type JsonObject, parseJson } from "./lines.ts";
+import { isObject, type JsonObject, valueIn } from "./lines.ts";
 import { notYet } from "./message-event.ts";
 import { type SessionFacts, Translator } from "./translator.ts";
 import { listOf, millisecondsOf, objectOf, saidOf, stringOf } from "./values.ts";
@@ -96,12 +95,12 @@ class ClineUiTranslator extends Translator<Element> {
     words: string,
     time: number | undefined,
   ): MessageEntry | string | undefined {
-    const text: Part[] = words === "" ? [] : [{ type: "text", text: words }];
+    const text = textParts(words);
     // A command that still runs gives several results. Empty ones ask if the program shall wait.
     if (RESULTS.has(kind)) return words === "" ? undefined : this.#resultOf(line, id, words, time);
     if (WORDS_OF_USER.has(kind)) return messageEntry(line, "user", id, text, time);
     if (kind === "reasoning") {
-      return messageEntry(line, "assistant", id, words === "" ? [] : [{ type: "reasoning", text: words }], time);
+      return messageEntry(line, "assistant", id, thoughtParts(words), time);
     }
     if (WORDS.has(kind)) {
       const { question, response } = objectIn(words);
@@ -145,6 +144,5 @@ class ClineUiTranslator extends Translator<Element> {
 }
 
 function objectIn(words: string): JsonObject {
-  const parsed = words.startsWith("{") ? parseJson(words) : { problem: "" };
-  return "value" in parsed ? objectOf(parsed.value) : {};
+  return words.startsWith("{") ? objectOf(valueIn(words)) : {};
 }

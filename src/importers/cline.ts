@@ -7,10 +7,10 @@ import { fileNameOf } from "./conversations.ts";
 import type { Element } from "./document-scanner.ts";
 import { headElements, readDocument } from "./documents.ts";
 import { adapted, entriesOf, type MessageEntry, messageEntry } from "./entry.ts";
-import type { ImportedSession, Importer } from "./importer.ts";
+import type { Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
 import { isObject, type JsonObject } from "./lines.ts";
-import { type SessionFacts, type TranslatedFile, Translator } from "./translator.ts";
+import { type SessionFacts, Translator } from "./translator.ts";
 import { derivedId, millisecondsOf, numberOf, objectOf, objectsOf, saidOf, stringOf } from "./values.ts";
 
 /**
@@ -75,21 +75,14 @@ const FOLDER = /^# Current (?:Working|Workspace) Directory \((.+)\) Files$/m;
  * Translates a list of messages that is written anew each time. The extensions take messages off its end and put summaries between
  * them, so a message without an id is known by its time or its content, not by its place.
  */
-class ClineTranslator extends Translator<Element> {
-  readonly #source: string;
+class ClineTranslator extends Translator<Element, "cline" | "cline-cli"> {
   readonly #about: JsonObject = {};
   /** Messages so far, including those that cannot be read. */
   #count = 0;
   /** Calls of the newest reply that have no result yet. */
   #waiting: { id: string; name: string }[] = [];
   #times: Map<number, number> | undefined;
-  /** The first message that says something. */
   #first: JsonObject | undefined;
-
-  constructor(file: TranslatedFile, source: string) {
-    super(file);
-    this.#source = source;
-  }
 
   protected override skip(): void {
     this.#count++;
@@ -109,17 +102,6 @@ class ClineTranslator extends Translator<Element> {
     const entries = this.#entriesOf(value, line, index);
     if (typeof entries !== "string" && entries.length > 0) this.#first ??= value;
     return entries;
-  }
-
-  protected override async complete(session: ImportedSession): Promise<void> {
-    if (session.pathOf !== undefined) return;
-    const { parentTaskId, workspace, title, cwd, metadata, parent_session_id } = this.#described();
-    const folder = stringOf(workspace) ?? stringOf(cwd);
-    const parent = stringOf(parentTaskId) ?? stringOf(parent_session_id);
-    const heading = stringOf(title) ?? stringOf(objectOf(metadata).title);
-    if (folder !== undefined) session.folder = folder;
-    if (parent !== undefined) session.parentExternalId ??= parent;
-    if (heading !== undefined) session.title ??= heading;
   }
 
   /** Returns what the program noted about the session beside its messages. */
@@ -209,19 +191,22 @@ class ClineTranslator extends Translator<Element> {
     const { path } = this.file;
     const folder = basename(dirname(path));
     const [, name] = /^(.+)\.messages\.json$/.exec(basename(path)) ?? [];
-    const session: ImportedSession = { externalId: fileNameOf(path), source: this.#source };
-    if (basename(path) === "api_conversation_history.json") session.externalId = folder;
-    else if (name !== undefined && name !== folder && basename(dirname(dirname(path))) === "sessions") {
-      session.parentExternalId = folder;
-      session.externalId = `${folder}/${name}`;
-    } else if (name !== undefined) session.externalId = name;
+    const isPart = name !== undefined && name !== folder && basename(dirname(dirname(path))) === "sessions";
+    const own = basename(path) === "api_conversation_history.json" ? folder : (name ?? fileNameOf(path));
+    const externalId = isPart ? `${folder}/${name}` : own;
     const [, workedIn] = textsIn(this.#first?.content).flatMap((text) => FOLDER.exec(text) ?? []);
-    if (workedIn !== undefined) session.folder = workedIn;
     const [, extension] = /[\\/]globalStorage[\\/]([^\\/]+)[\\/]tasks[\\/]/.exec(path) ?? [];
-    const startedAt = /^\d{13}(?=$|_)/.exec(session.externalId)?.[0];
-    if (startedAt !== undefined) session.createdAtMs = Number(startedAt);
-    session.metadata = saidOf({ extension, agent: this.#about.agent });
-    return session;
+    const startedAt = /^\d{13}(?=$|_)/.exec(externalId)?.[0];
+    const { parentTaskId, workspace, title, cwd, metadata, parent_session_id } = this.#described();
+    return {
+      externalId,
+      source: this.given,
+      parentExternalId: isPart ? folder : (stringOf(parentTaskId) ?? stringOf(parent_session_id)),
+      folder: stringOf(workspace) ?? stringOf(cwd) ?? workedIn,
+      title: stringOf(title) ?? stringOf(objectOf(metadata).title),
+      createdAtMs: startedAt === undefined ? undefined : Number(startedAt),
+      metadata: saidOf({ extension, agent: this.#about.agent }),
+    };
   }
 }
 

@@ -5,12 +5,31 @@ import { fileNameOf } from "./conversations.ts";
 import type { Element } from "./document-scanner.ts";
 import { headElements, readDocument } from "./documents.ts";
 import { type MessageEntry, messageEntry, resultEntry } from "./entry.ts";
-import { dataPartOf, filePartOf, functionCallOf, resultContentOf, resultTextOf } from "./file-parts.ts";
+import {
+  dataPartOf,
+  filePartOf,
+  functionCallOf,
+  resultContentOf,
+  resultPart,
+  resultTextOf,
+  textParts,
+  thoughtParts,
+} from "./file-parts.ts";
 import type { Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
 import { isObject, type JsonObject } from "./lines.ts";
 import { type SessionFacts, Translator } from "./translator.ts";
-import { derivedId, millisecondsOf, numberOf, objectOf, objectsOf, pathOfAddress, saidOf, stringOf } from "./values.ts";
+import {
+  derivedId,
+  listOf,
+  millisecondsOf,
+  numberOf,
+  objectOf,
+  objectsOf,
+  pathOfAddress,
+  saidOf,
+  stringOf,
+} from "./values.ts";
 
 /** Titles that Continue gives a session before it has one. */
 const NO_TITLES: ReadonlySet<unknown> = new Set(["New Session", "Untitled Session"]);
@@ -91,16 +110,15 @@ class ContinueTranslator extends Translator<Element> {
         if (!stringOf(toolCallId)) return "toolCallId: expected a string";
         const text = textIn(content);
         if (this.#results.get(toolCallId as string) === text) break;
-        const part: Part = { type: "tool_result", toolCallId: toolCallId as string, content: text };
-        entries.push(messageEntry(line, "tool", id, [part], createdAt));
+        entries.push(messageEntry(line, "tool", id, [resultPart(toolCallId as string, text)], createdAt));
         break;
       }
       default:
         return `unknown role: ${JSON.stringify(role ?? null)}`;
     }
-    if (stringOf(conversationSummary)) {
-      const parts: Part[] = [{ type: "text", text: conversationSummary as string }];
-      entries.push(messageEntry(line, "user", `${id}/summary`, parts, createdAt, { isCompactSummary: true }));
+    const summary = textParts(conversationSummary);
+    if (summary.length > 0) {
+      entries.push(messageEntry(line, "user", `${id}/summary`, summary, createdAt, { isCompactSummary: true }));
     }
     return entries;
   }
@@ -111,9 +129,7 @@ class ContinueTranslator extends Translator<Element> {
     states: readonly JsonObject[],
     say: (speaker: "assistant", parts: Part[], about: JsonObject) => MessageEntry[],
   ): MessageEntry[] {
-    const thought = stringOf(objectOf(reasoning).text);
-    const parts: Part[] = thought === undefined ? [] : [{ type: "reasoning", text: thought }];
-    parts.push(...partsOf(content));
+    const parts: Part[] = [...thoughtParts(objectOf(reasoning).text), ...partsOf(content)];
     const called = objectsOf(toolCalls);
     const others = states
       .map(({ toolCall }) => objectOf(toolCall))
@@ -126,7 +142,6 @@ class ContinueTranslator extends Translator<Element> {
     return say("assistant", parts, saidOf({ model: log?.modelTitle, usage: usageOf(objectOf(usage)) }));
   }
 
-  /** Returns the results of the calls that have ended. */
   #resultsIn(states: readonly JsonObject[], id: string, line: number, createdAt: number | undefined): MessageEntry[] {
     return states.flatMap(({ toolCallId, status, output, toolCall }) => {
       const isFailed = status === "errored" || status === "canceled";
@@ -136,9 +151,7 @@ class ContinueTranslator extends Translator<Element> {
       const content = texts.length === 0 ? otherwise : resultContentOf(texts);
       this.#results.set(toolCallId as string, typeof content === "string" ? content : textOf(content));
       const name = stringOf(objectOf(objectOf(toolCall).function).name);
-      const result = { type: "tool_result", toolCallId: toolCallId as string, content } as Part;
-      if (name !== undefined) result.name = name;
-      if (isFailed) result.isError = true;
+      const result = resultPart(toolCallId as string, content, { name, isError: isFailed || undefined });
       return [resultEntry(line, id, result, createdAt)];
     });
   }
@@ -161,9 +174,8 @@ class ContinueTranslator extends Translator<Element> {
 }
 
 function partsOf(content: JsonValue | undefined): Part[] {
-  if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
-  const blocks = Array.isArray(content) ? content : content === undefined || content === null ? [] : [content];
-  return blocks.flatMap((block): Part[] => {
+  if (typeof content === "string") return textParts(content);
+  return listOf(content).flatMap((block): Part[] => {
     const { type, text, imageUrl } = objectOf(block);
     if (type === "text" && typeof text === "string") return text === "" ? [] : [{ type, text }];
     const url = type === "imageUrl" ? stringOf(objectOf(imageUrl).url) : undefined;

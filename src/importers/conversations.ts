@@ -16,7 +16,6 @@ export interface ListedMessage {
   value: JsonObject;
 }
 
-/** A format whose conversations are lists of messages. */
 interface ListFormat {
   name: string;
   /** Set if the messages are not in the file itself. */
@@ -44,24 +43,23 @@ export function readConversations(file: ImportFile, format: ListFormat): AsyncIt
   return new ListTranslator(file, format).translate(format.elements ?? readElements(file));
 }
 
-class ListTranslator extends Translator<Element> {
-  readonly #format: ListFormat;
+/** Returns a function for the messages in lists with these names; undefined is a file that is only a list. */
+export function itemsOf(...lists: (string | undefined)[]): ListFormat["messageOf"] {
+  return (key, item) => (lists.includes(key) ? item : undefined);
+}
+
+class ListTranslator extends Translator<Element, ListFormat> {
   #document = -1;
   #about: JsonObject = {};
   /** Messages of the document so far, including those that cannot be read. */
   #count = 0;
-
-  constructor(file: ImportFile, format: ListFormat) {
-    super(file);
-    this.#format = format;
-  }
 
   protected override skip(): void {
     this.#count++;
   }
 
   protected override isTelling({ key, value }: Element): boolean {
-    return this.#format.messageOf(key, value) !== undefined;
+    return this.given.messageOf(key, value) !== undefined;
   }
 
   protected override read({ line, document, key, value }: Element): MessageEntry[] | string | undefined {
@@ -71,7 +69,7 @@ class ListTranslator extends Translator<Element> {
       this.#about = {};
       this.#count = 0;
     }
-    const item = this.#format.messageOf(key, value);
+    const item = this.given.messageOf(key, value);
     if (item === undefined) {
       if (key === undefined) return "expected a message";
       this.#about[key] = value;
@@ -88,19 +86,19 @@ class ListTranslator extends Translator<Element> {
   #readMessage(item: JsonValue, line: number): MessageEntry[] | string {
     const index = String(this.#count++);
     if (!isObject(item)) return "expected a message, as an object";
-    if (!this.file.isFinished && this.#format.isOpen?.(item)) return notYet("the message is still being written");
-    const link = this.#format.linkOf?.(item);
+    if (!this.file.isFinished && this.given.isOpen?.(item)) return notYet("the message is still being written");
+    const link = this.given.linkOf?.(item);
     if (link !== undefined) this.open().followTree({ ...link, line });
-    return this.#format.entriesOf({ line, id: stringOf(item.id) ?? index, value: item }, this.#about);
+    return this.given.entriesOf({ line, id: stringOf(item.id) ?? index, value: item }, this.#about);
   }
 
   protected override session(): SessionFacts {
     const { id, chatId, conversation_id, title, name, tools: _, ...rest } = this.#about;
     const own = stringOf(id) ?? stringOf(chatId) ?? stringOf(conversation_id);
-    const about = this.#format.about?.(this.#about);
+    const about = this.given.about?.(this.#about);
     return {
       externalId: own ?? fileNameOf(this.file.path, this.#document),
-      source: this.#format.name,
+      source: this.given.name,
       ...about,
       title: stringOf(title) ?? stringOf(name) ?? about?.title,
       createdAtMs: timeOf(this.#about),

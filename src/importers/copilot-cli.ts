@@ -1,11 +1,11 @@
-import { readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { JsonValue, Part } from "../core/message.ts";
+import { textAt } from "./beside.ts";
 import { type MessageEntry, messageEntry } from "./entry.ts";
-import { dataPartOf, type PlainPart, resultTextOf } from "./file-parts.ts";
+import { callPart, dataPartOf, type PlainPart, resultPart, resultTextOf, textParts } from "./file-parts.ts";
 import type { ImportedSession, Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
-import { headObjects, isObject, type JsonLine, type JsonObject, parseJson, readJsonLines } from "./lines.ts";
+import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines, valueIn } from "./lines.ts";
 import { type SessionFacts, Translator } from "./translator.ts";
 import { derivedId, millisecondsOf, objectOf, objectsOf, saidOf, stringOf } from "./values.ts";
 
@@ -48,7 +48,6 @@ interface EventInfo {
   line: number;
   id: string;
   time: number | undefined;
-  /** The subagent whose event it is. */
   agent: string | undefined;
 }
 
@@ -58,7 +57,6 @@ class CopilotTranslator extends Translator<JsonLine> {
   /** The content of images, by id. An event with the content comes before the event that uses it. */
   readonly #assets = new Map<string, JsonObject>();
   readonly #toolNames = new Map<string, string>();
-  /** Commands that the user ran. */
   readonly #userCommands = new Map<string, string>();
   /**
    * The newest thought of each agent since its last prompt or result. Some versions write it twice, alone and with its reply.
@@ -95,14 +93,11 @@ class CopilotTranslator extends Translator<JsonLine> {
         if (stringOf(data.assetId)) this.#assets.set(data.assetId as string, data);
         return;
       case "user.message":
-        this.#addPrompt(data, info);
-        return;
+        return this.#addPrompt(data, info);
       case "assistant.message":
-        this.#addReply(data, info);
-        return;
+        return this.#addReply(data, info);
       case "assistant.reasoning":
-        this.#addThought(data, info);
-        return;
+        return this.#addThought(data, info);
       case "tool.user_requested":
         this.#userCommands.set(
           String(data.toolCallId),
@@ -113,14 +108,15 @@ class CopilotTranslator extends Translator<JsonLine> {
         return this.#addResult(data, info);
       case "system.notification":
       case "skill.invoked":
-        this.#say(injected(textParts(data.content)), info, saidOf({ type, name: data.name, kind: data.kind }));
-        return;
+        return this.#say(
+          injected(contentParts(data.content)),
+          info,
+          saidOf({ type, name: data.name, kind: data.kind }),
+        );
       case "session.handoff":
-        this.#say(injected([...textParts(data.summary), ...textParts(data.context)]), info, { type });
-        return;
+        return this.#say(injected([...contentParts(data.summary), ...contentParts(data.context)]), info, { type });
       case "session.compaction_complete":
-        this.#say(textParts(data.summaryContent), info, { type, isCompactSummary: true });
-        return;
+        return this.#say(contentParts(data.summaryContent), info, { type, isCompactSummary: true });
       default:
         if (ephemeral === true || BOOKKEEPING_TYPES.has(type) || BOOKKEEPING.test(type)) return undefined;
         return `unknown type of event: ${JSON.stringify(type)}`;
@@ -128,7 +124,7 @@ class CopilotTranslator extends Translator<JsonLine> {
   }
 
   protected override async complete(session: ImportedSession): Promise<void> {
-    const title = await titleBeside(this.file.path);
+    const title = titleBeside(this.file.path);
     if (title !== undefined && session.parentExternalId === undefined) session.title ??= title;
   }
 
@@ -140,15 +136,15 @@ class CopilotTranslator extends Translator<JsonLine> {
     this.branches()?.rewindAfter(this.#newestSaid);
   }
 
-  #addPrompt(data: JsonObject, info: EventInfo): void {
+  #addPrompt(data: JsonObject, info: EventInfo): undefined {
     this.#thoughts.delete(info.agent);
     const { content, attachments, source, isAutopilotContinuation, agentMode } = data;
-    const parts = [...textParts(content), ...objectsOf(attachments).flatMap((one) => this.#fileOf(one))];
+    const parts = [...contentParts(content), ...objectsOf(attachments).flatMap((one) => this.#fileOf(one))];
     const isOfProgram = isAutopilotContinuation === true || (stringOf(source) !== undefined && source !== "user");
     this.#say(isOfProgram ? injected(parts) : parts, info, saidOf({ source, agentMode }));
   }
 
-  #addReply(data: JsonObject, info: EventInfo): void {
+  #addReply(data: JsonObject, info: EventInfo): undefined {
     const { content, reasoningText, reasoningOpaque, toolRequests, model, messageId, phase, outputTokens, citations } =
       data;
     const parts: Part[] = [];
@@ -157,19 +153,17 @@ class CopilotTranslator extends Translator<JsonLine> {
       this.#thoughts.set(info.agent, thought);
       parts.push({ type: "reasoning", text: thought, ...saidOf({ reasoningOpaque }) });
     }
-    parts.push(...textParts(content));
+    parts.push(...contentParts(content));
     for (const request of objectsOf(toolRequests)) {
-      const { toolCallId, name, arguments: args } = request;
-      if (stringOf(toolCallId) && stringOf(name)) {
-        this.#toolNames.set(toolCallId as string, name as string);
-        parts.push({ type: "tool_call", toolCallId: toolCallId as string, name: name as string, args: args ?? {} });
-      } else parts.push(dataPartOf(request));
+      const call = callPart(request.toolCallId, request.name, request.arguments, request);
+      if (call.type === "tool_call") this.#toolNames.set(call.toolCallId, call.name);
+      parts.push(call);
     }
     const about = saidOf({ model, messageId, phase, outputTokens, citations });
     if (parts.length > 0) this.#add(messageEntry(info.line, "assistant", info.id, parts, info.time, about), info);
   }
 
-  #addThought({ content }: JsonObject, info: EventInfo): void {
+  #addThought({ content }: JsonObject, info: EventInfo): undefined {
     const text = stringOf(content);
     if (text === undefined || text === this.#thoughts.get(info.agent)) return;
     this.#thoughts.set(info.agent, text);
@@ -181,23 +175,22 @@ class CopilotTranslator extends Translator<JsonLine> {
     if (!stringOf(toolCallId)) return "toolCallId: expected a string";
     this.#thoughts.delete(info.agent);
     const { content, binaryResultsForLlm } = objectOf(result);
-    const isError = success === false;
-    const words = isError ? resultTextOf(objectOf(error).message ?? content) : resultTextOf(content ?? result);
+    const words =
+      success === false ? resultTextOf(objectOf(error).message ?? content) : resultTextOf(content ?? result);
     const files = objectsOf(binaryResultsForLlm).flatMap((one) => this.#fileOf(one));
     const command = this.#userCommands.get(toolCallId as string);
     if (command !== undefined) {
-      const parts = [...textParts(`! ${command}`), ...injected([...textParts(words), ...files])];
-      this.#say(parts, info, { type: "tool.user_requested" });
-      return;
+      const parts = [...contentParts(`! ${command}`), ...injected([...contentParts(words), ...files])];
+      return this.#say(parts, info, { type: "tool.user_requested" });
     }
-    const part: Part = {
-      type: "tool_result",
-      toolCallId: toolCallId as string,
-      content: files.length === 0 ? words : [{ type: "text", text: words }, ...files],
-      ...(typeof success === "boolean" && { isError }),
-    };
-    const name = this.#toolNames.get(toolCallId as string);
-    if (name !== undefined) part.name = name;
+    const part = resultPart(
+      toolCallId as string,
+      files.length === 0 ? words : [{ type: "text", text: words }, ...files],
+      {
+        isError: typeof success === "boolean" ? !success : undefined,
+        name: this.#toolNames.get(toolCallId as string),
+      },
+    );
     this.#add(messageEntry(info.line, "tool", info.id, [part], info.time, saidOf({ model })), info);
   }
 
@@ -217,7 +210,7 @@ class CopilotTranslator extends Translator<JsonLine> {
     return [dataPartOf(saidOf({ type, mimeType, displayName, text, path, ...rest }))];
   }
 
-  #say(parts: Part[], info: EventInfo, about: JsonObject): void {
+  #say(parts: Part[], info: EventInfo, about: JsonObject): undefined {
     if (parts.length > 0) this.#add(messageEntry(info.line, "user", info.id, parts, info.time, about), info);
   }
 
@@ -241,9 +234,8 @@ class CopilotTranslator extends Translator<JsonLine> {
   }
 }
 
-function textParts(text: JsonValue | undefined): PlainPart[] {
-  if (text === undefined || text === null || text === "") return [];
-  return [typeof text === "string" ? { type: "text", text } : dataPartOf(text)];
+function contentParts(text: JsonValue | undefined): PlainPart[] {
+  return typeof text === "string" ? textParts(text) : text === undefined || text === null ? [] : [dataPartOf(text)];
 }
 
 /** Returns the name of the folder of `events.jsonl`, or the name of the file. */
@@ -253,13 +245,10 @@ function sessionIdIn(path: string): string {
 }
 
 /** Returns the session's name in `workspace.yaml` beside the events; older versions called it a summary. */
-async function titleBeside(path: string): Promise<string | undefined> {
+function titleBeside(path: string): string | undefined {
   if (basename(path) !== "events.jsonl") return undefined;
-  const about = await readFile(join(dirname(path), "workspace.yaml"), "utf8").catch(() => "");
+  const about = textAt(join(dirname(path), "workspace.yaml")) ?? "";
   const [, name = ""] = /^name: (.+)$/m.exec(about) ?? /^summary: ([^|>].*)$/m.exec(about) ?? [];
-  if (name.startsWith('"')) {
-    const parsed = parseJson(name);
-    return "value" in parsed ? stringOf(parsed.value) : undefined;
-  }
+  if (name.startsWith('"')) return stringOf(valueIn(name));
   return stringOf(name.replace(/^'(.*)'$/, "$1").replaceAll("''", "'"));
 }

@@ -4,8 +4,9 @@ import type { ImportEvent } from "./importer.ts";
 import { type DamagedLine, type JsonObject, parseJson } from "./lines.ts";
 import { isNotYet } from "./message-event.ts";
 
-/** A message, with its content as JSON. */
+/** A message, with its content as JSON. Its line is the row id. */
 export interface StoredJson {
+  line: number;
   row: Row;
   content: JsonValue;
 }
@@ -49,7 +50,7 @@ async function* contentsOf(
     const stored = database.stored("messages", line, { column: "id", value: id });
     const parsed = "problem" in stored ? stored : parseJson(String(stored.content));
     if ("problem" in parsed) yield { line, problem: `message ${id}: ${parsed.problem}` };
-    else yield { row, content: parsed.value };
+    else yield { line, row, content: parsed.value };
   }
 }
 

@@ -1,7 +1,20 @@
 import { isUtf8 } from "node:buffer";
 import { JSON_DEPTH_MAX } from "../core/limits.ts";
 import type { JsonValue } from "../core/message.ts";
-import { type DamagedLine, LINE_BYTES_MAX, parseJson } from "./lines.ts";
+import {
+  BACKSLASH,
+  BRACE,
+  BRACKET,
+  CLOSING_BRACE,
+  CLOSING_BRACKET,
+  COMMA,
+  type DamagedLine,
+  LINE_BYTES_MAX,
+  LINE_FEED,
+  parseJson,
+  QUOTE,
+  valueIn,
+} from "./lines.ts";
 
 /** An item of the document's list, an item of a list in a field of the document, or any other field. */
 export interface Element {
@@ -13,14 +26,6 @@ export interface Element {
   value: JsonValue;
 }
 
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const OPEN_BRACKET = 0x5b;
-const BACKSLASH = 0x5c;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-const LINE_FEED = 0x0a;
 const SPACES = new Set([0x20, 0x0d, 0x09]);
 const BYTE_ORDER_MARK = new Set([0xef, 0xbb, 0xbf]);
 
@@ -78,7 +83,7 @@ export class DocumentScanner {
         continue;
       }
       if (SPACES.has(byte) || (this.#document === -1 && BYTE_ORDER_MARK.has(byte))) continue;
-      const isItemStart = this.#isLineStart && byte === OPEN_BRACE && column === this.#itemColumn;
+      const isItemStart = this.#isLineStart && byte === BRACE && column === this.#itemColumn;
       this.#isLineStart = false;
       if (this.#isLost) {
         if (!isItemStart) continue;
@@ -90,7 +95,7 @@ export class DocumentScanner {
         start = at;
       }
       if (this.#level === 0) {
-        if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+        if (byte === BRACE || byte === BRACKET) {
           this.#open(byte);
           start = at + 1;
         } else yield this.#lose("expected a JSON object or list");
@@ -101,7 +106,7 @@ export class DocumentScanner {
         start = at + 1;
         continue;
       }
-      if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+      if (byte === CLOSING_BRACE || byte === CLOSING_BRACKET) {
         if (this.#excess > 0) {
           this.#excess--;
           continue;
@@ -124,18 +129,18 @@ export class DocumentScanner {
       }
       if (this.#elementLine === undefined) {
         this.#elementLine = this.#line;
-        if (isItemStart || byte === OPEN_BRACE) this.#itemColumn = column;
+        if (isItemStart || byte === BRACE) this.#itemColumn = column;
       }
       if (byte === QUOTE) this.#inString = true;
-      else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      else if (byte === BRACE || byte === BRACKET) {
         if (this.#closers.length > JSON_DEPTH_MAX + this.#level) {
           this.#excess++;
           this.#isTooDeep = true;
           continue;
         }
-        const isField = this.#closers.length === 1 && this.#closers[0] === CLOSE_BRACE;
-        this.#closers.push(byte === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET);
-        if (!isField || byte !== OPEN_BRACKET) continue;
+        const isField = this.#closers.length === 1 && this.#closers[0] === CLOSING_BRACE;
+        this.#closers.push(byte === BRACE ? CLOSING_BRACE : CLOSING_BRACKET);
+        if (!isField || byte !== BRACKET) continue;
         this.#key = this.#keyBefore(bytes.subarray(start, at));
         this.#level = 2;
         start = at + 1;
@@ -156,7 +161,7 @@ export class DocumentScanner {
 
   #open(byte: number): void {
     this.#document++;
-    this.#closers = [byte === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET];
+    this.#closers = [byte === BRACE ? CLOSING_BRACE : CLOSING_BRACKET];
     this.#level = 1;
     this.#key = undefined;
     this.#drop();
@@ -178,9 +183,9 @@ export class DocumentScanner {
 
   #keyBefore(last: Buffer): string {
     this.#keep(last);
-    const parsed = parseJson(`{${Buffer.concat(this.#pieces).toString()}0}`);
+    const field = valueIn(`{${Buffer.concat(this.#pieces).toString()}0}`);
     this.#drop();
-    return "value" in parsed ? (Object.keys(parsed.value ?? {})[0] ?? "") : "";
+    return Object.keys(field ?? {})[0] ?? "";
   }
 
   *#end(last: Buffer): Generator<Element | DamagedLine> {
@@ -192,7 +197,7 @@ export class DocumentScanner {
     const isTooDeep = this.#isTooDeep;
     this.#drop();
     const key = this.#key;
-    const isList = this.#level === 2 || this.#closers[0] === CLOSE_BRACKET;
+    const isList = this.#level === 2 || this.#closers[0] === CLOSING_BRACKET;
     if (isList) this.#isItemPerLine = line === this.#line;
     if (isTooDeep) {
       yield { line, problem: `nested deeper than ${JSON_DEPTH_MAX} levels` };

@@ -117,15 +117,9 @@ function isLines(head: string): boolean {
   return objectCount > 0 && objectCount * 2 >= lines.length - 1;
 }
 
-/** The results of `hasList`. Each importer asks about the objects in a head, and some are wide. */
-const withList = new WeakMap<JsonObject, boolean>();
-
 /** Returns true for a document with a list of messages. A message itself has a role, a type or a kind. */
 function hasList(value: JsonObject): boolean {
-  if ((value.role ?? value.type ?? value.kind) !== undefined) return false;
-  const isKnown = withList.get(value) ?? Object.values(value).some(Array.isArray);
-  withList.set(value, isKnown);
-  return isKnown;
+  return (value.role ?? value.type ?? value.kind) === undefined && Object.values(value).some(Array.isArray);
 }
 
 function* elementsOf(object: JsonObject, line: number, document: number): Generator<Element> {

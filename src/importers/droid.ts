@@ -2,13 +2,12 @@ import { basename } from "node:path";
 import { fromAnthropic } from "../adapters/anthropic.ts";
 import { jsonAt } from "./beside.ts";
 import { adapted, entriesOf, type MessageEntry, messageEntry } from "./entry.ts";
-import type { ImportedSession, Importer } from "./importer.ts";
+import type { Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "./lines.ts";
 import { type SessionFacts, Translator } from "./translator.ts";
 import { derivedId, millisecondsOf, objectOf, saidOf, stringOf } from "./values.ts";
 
-/** Records about the program. */
 const BOOKKEEPING: ReadonlySet<unknown> = new Set([
   "agent_turn_outcome",
   "session_end",
@@ -45,13 +44,9 @@ class DroidTranslator extends Translator<JsonLine> {
     return BOOKKEEPING.has(type) ? undefined : `unknown type of record: ${JSON.stringify(type ?? null)}`;
   }
 
-  protected override async complete(session: ImportedSession): Promise<void> {
-    const { model } = objectOf(jsonAt(this.file.path.replace(/\.jsonl$/, ".settings.json")));
-    session.metadata = saidOf({ ...session.metadata, model });
-  }
-
   protected override session(): SessionFacts {
     const { id, cwd, title, sessionTitle, callingSessionId, version } = this.#start;
+    const { model } = objectOf(jsonAt(this.file.path.replace(/\.jsonl$/, ".settings.json")));
     return {
       externalId: stringOf(id) ?? basename(this.file.path, ".jsonl"),
       source: "droid",
@@ -59,7 +54,7 @@ class DroidTranslator extends Translator<JsonLine> {
       isSubagent: stringOf(callingSessionId) !== undefined,
       folder: stringOf(cwd),
       title: stringOf(sessionTitle) ?? stringOf(title),
-      metadata: saidOf({ cwd, version }),
+      metadata: saidOf({ cwd, version, model }),
     };
   }
 }

@@ -1,9 +1,9 @@
 import type { AdaptedMessage } from "../adapters/shared/message.ts";
 import { StoreError } from "../core/errors.ts";
-import type { MessageInput, Part, Role } from "../core/message.ts";
+import type { JsonValue, MessageInput, Part, Role } from "../core/message.ts";
 import type { EarlierIds } from "./importer.ts";
 import { isObject, type JsonObject } from "./lines.ts";
-import { saidOf } from "./values.ts";
+import { saidOf, stringOf } from "./values.ts";
 
 /** A message that a translator found in a transcript, with the facts that the pipeline needs to order it. */
 export interface MessageEntry extends EarlierIds {
@@ -67,6 +67,11 @@ export function entriesOf(
   return filled.map(({ role, parts, metadata }, index) =>
     messageEntry(line, role, index === 0 ? id : `${id}/${index}`, parts, createdAt, { ...metadata, ...about }),
   );
+}
+
+/** Returns what a part without an id is known by. Arguments may be written in another order. */
+export function partKeyOf({ type, text, toolCallId }: Part): JsonValue {
+  return [type, stringOf(text as JsonValue) ?? stringOf(toolCallId as JsonValue) ?? null];
 }
 
 export function adapted(translate: () => AdaptedMessage[]): AdaptedMessage[] | string {

@@ -16,7 +16,6 @@ export interface ExportedNode {
   value: JsonValue;
 }
 
-/** A format whose files hold all conversations of an account. */
 export interface ExportFormat {
   name: string;
   /** Fields of a conversation that are lists. */
@@ -42,19 +41,12 @@ export function readExport(file: ImportFile, format: ExportFormat): AsyncIterabl
   return new ExportTranslator(file, format).translate(readObjects(file, format.lists));
 }
 
-class ExportTranslator extends Translator<Element> {
-  readonly #format: ExportFormat;
+class ExportTranslator extends Translator<Element, ExportFormat> {
   readonly #ids = new Map<string, number>();
-  /** The session of the newest conversation. */
   #session!: SessionFacts;
 
-  constructor(file: ImportFile, format: ExportFormat) {
-    super(file);
-    this.#format = format;
-  }
-
   protected override read({ line, document, value }: Element): string | undefined {
-    if (!this.#format.isConversation(value)) return "expected a conversation";
+    if (!this.given.isConversation(value)) return "expected a conversation";
     this.#addConversation(value, line, document);
   }
 
@@ -63,18 +55,18 @@ class ExportTranslator extends Translator<Element> {
   }
 
   #addConversation(conversation: JsonObject, line: number, document: number): void {
-    const { id: own, ...about } = this.#format.sessionOf(conversation);
+    const { id: own, ...about } = this.given.sessionOf(conversation);
     const id = own ?? fileNameOf(this.file.path, document);
     const count = (this.#ids.get(id) ?? 0) + 1;
     this.#ids.set(id, count);
     const externalId = count === 1 ? id : `${id}#${count}`;
-    this.#session = { ...about, externalId, source: this.#format.name };
+    this.#session = { ...about, externalId, source: this.given.name };
     const branches = this.open();
-    const read = this.#format.reader();
+    const read = this.given.reader();
     /** For each node, the newest one on its path that became a message. */
     const said = new Map<string, string | undefined>();
     const places = new Map<string, BranchPlace | undefined>();
-    for (const node of pathsOf(this.#format.nodesOf(conversation))) {
+    for (const node of pathsOf(this.given.nodesOf(conversation))) {
       const before = node.parent === undefined ? undefined : said.get(node.parent);
       const entries = read(node, line);
       if (typeof entries === "string") this.warn(line, entries);
@@ -84,7 +76,7 @@ class ExportTranslator extends Translator<Element> {
       branches.rewindAfter(before);
       places.set(node.key, branches.add(entries, node.key));
     }
-    const shown = places.get(said.get(this.#format.shownIn(conversation) ?? "") ?? "");
+    const shown = places.get(said.get(this.given.shownIn(conversation) ?? "") ?? "");
     if (shown !== undefined) branches.showAt(shown);
     this.finish(true);
   }

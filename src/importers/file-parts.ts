@@ -1,6 +1,16 @@
-import type { DataPart, FilePart, JsonValue, Part, TextPart } from "../core/message.ts";
-import { type JsonObject, parseJson } from "./lines.ts";
-import { objectOf, stringOf } from "./values.ts";
+import { defined } from "../adapters/shared/own.ts";
+import type {
+  DataPart,
+  FilePart,
+  JsonValue,
+  Part,
+  ReasoningPart,
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
+} from "../core/message.ts";
+import { type JsonObject, valueIn } from "./lines.ts";
+import { objectOf } from "./values.ts";
 
 const DATA_URL = /^data:([^;,]+)(?:;[^;,]+)*;base64,/;
 
@@ -32,11 +42,38 @@ export function resultTextOf(value: JsonValue | undefined): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
+/** Returns the text as a part; none if it is empty, or no text. */
+export function textParts(text: unknown): TextPart[] {
+  return typeof text === "string" && text !== "" ? [{ type: "text", text }] : [];
+}
+
+/** Returns the thought as a part; none if it is empty, or no text. */
+export function thoughtParts(text: unknown, about: JsonObject = {}): ReasoningPart[] {
+  return typeof text === "string" && text !== "" ? [{ type: "reasoning", text, ...about }] : [];
+}
+
+/** Returns a part for a call. Without an id or a name, it is the data `call`. */
+export function callPart(
+  id: JsonValue | undefined,
+  name: JsonValue | undefined,
+  args: JsonValue | undefined,
+  call: JsonValue,
+): ToolCallPart | DataPart {
+  if (typeof id !== "string" || typeof name !== "string" || id === "" || name === "") return dataPartOf(call);
+  return { type: "tool_call", toolCallId: id, name, args: args ?? {} };
+}
+
 /** Returns a part for a call of a function, as OpenAI's API has it: its arguments are JSON in a text. */
-export function functionCallOf(call: JsonObject): Part {
+export function functionCallOf(call: JsonObject): ToolCallPart | DataPart {
   const { name, arguments: given } = objectOf(call.function);
-  if (!stringOf(call.id) || !stringOf(name)) return dataPartOf(call);
-  const parsed = typeof given === "string" ? parseJson(given) : { value: given ?? {} };
-  const args = "value" in parsed ? parsed.value : (given ?? {});
-  return { type: "tool_call", toolCallId: call.id as string, name: name as string, args };
+  return callPart(call.id, name, typeof given === "string" ? valueIn(given, given) : given, call);
+}
+
+/** Returns a part for a result, with the facts that are known. */
+export function resultPart(
+  toolCallId: string,
+  content: string | PlainPart[],
+  facts: { isError?: boolean | undefined; name?: string | undefined } = {},
+): ToolResultPart {
+  return { type: "tool_result", toolCallId, content, ...defined(facts as { isError?: boolean; name?: string }) };
 }

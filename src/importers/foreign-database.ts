@@ -7,14 +7,12 @@ import type { ImportEvent, ImportFile } from "./importer.ts";
 import { isObject, type JsonObject, LINE_BYTES_MAX, parseJson } from "./lines.ts";
 import { stringOf } from "./values.ts";
 
-/** The file to read, and how to read it. */
 export interface DatabaseFile {
   path: string;
   isFinished: boolean | undefined;
   fingerprints: ImportFile["fingerprints"] | undefined;
 }
 
-/** A table, and the columns that are read. */
 export interface TableShape {
   /** The first of them identifies a row. */
   required: readonly [string, ...string[]];
@@ -26,7 +24,6 @@ export interface TableShape {
   isOptional?: boolean;
 }
 
-/** The format of a database. */
 export interface DatabaseFormat<Table extends string> {
   tables: Readonly<Record<Table, TableShape>>;
   eventsIn(database: ForeignDatabase<Table>, file: DatabaseFile): AsyncGenerator<ImportEvent>;
@@ -35,7 +32,6 @@ export interface DatabaseFormat<Table extends string> {
 /** A row of a table, and the bytes of its content. */
 export type Row = Record<string, string | number | null> & { rowid: number; byteLength: number };
 
-/** The content of a row, or why it cannot be read. */
 export type StoredRow = { id: unknown; content: unknown } | { id: unknown; problem: string };
 
 /**

@@ -1,8 +1,7 @@
-import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fromGemini } from "../adapters/gemini.ts";
-import type { JsonValue } from "../core/message.ts";
-import { type ListedMessage, readConversations } from "./conversations.ts";
+import { textAt } from "./beside.ts";
+import { itemsOf, type ListedMessage, readConversations } from "./conversations.ts";
 import { headElements } from "./documents.ts";
 import { adapted, type MessageEntry, messageEntry } from "./entry.ts";
 import type { Importer } from "./importer.ts";
@@ -38,9 +37,7 @@ export const gemini: Importer = {
   },
 };
 
-function contentOf(key: string | undefined, item: JsonValue): JsonValue | undefined {
-  return key === undefined || key === "contents" || key === "history" ? item : undefined;
-}
+const contentOf = itemsOf(undefined, "contents", "history");
 
 /** Parts of other formats have a type or a kind. */
 function isContent({ role, parts }: JsonObject): boolean {
@@ -62,10 +59,7 @@ function entriesWith(id: string, line: number, value: JsonObject): MessageEntry[
 /** Returns the title and the folder of a chat that Gemini CLI saved, `~/.gemini/tmp/<project>/checkpoint-<tag>.json`. */
 function checkpointAt(path: string): Partial<SessionFacts> {
   const [, tag] = /^checkpoint-(.+)\.json$/.exec(basename(path)) ?? [];
-  if (tag === undefined) return {};
-  try {
-    return { title: tag, folder: stringOf(readFileSync(join(dirname(path), ".project_root"), "utf8").trim()) };
-  } catch {
-    return { title: tag };
-  }
+  return tag === undefined
+    ? {}
+    : { title: tag, folder: stringOf(textAt(join(dirname(path), ".project_root"))?.trim()) };
 }

@@ -4,10 +4,10 @@ import type { JsonValue, Part } from "../core/message.ts";
 import { jsonAt } from "./beside.ts";
 import { fileNameOf } from "./conversations.ts";
 import { messageEntry } from "./entry.ts";
-import { dataPartOf, filePartOf, functionCallOf, resultContentOf } from "./file-parts.ts";
+import { dataPartOf, filePartOf, functionCallOf, resultContentOf, resultPart, textParts } from "./file-parts.ts";
 import type { Importer } from "./importer.ts";
 import { injected, wordsWithin } from "./injected.ts";
-import { headObjects, isObject, type JsonLine, type JsonObject, parseJson, readJsonLines } from "./lines.ts";
+import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines, valueIn } from "./lines.ts";
 import { type SessionFacts, Translator } from "./translator.ts";
 import { derivedId, listOf, millisecondsOf, objectOf, saidOf, stringOf } from "./values.ts";
 
@@ -81,9 +81,9 @@ class GrokTranslator extends Translator<JsonLine> {
     const said = resultContentOf([...partsOf(content), ...partsOf(images)]);
     const toolCallId = stringOf(tool_call_id) ?? id;
     const time = this.#times.of(`result ${toolCallId}`);
-    const isError = this.#times.failed.has(toolCallId) && { isError: true };
+    const isError = this.#times.failed.has(toolCallId) || undefined;
     this.#reply = {};
-    this.#add(line, "tool", id, [{ type: "tool_result", toolCallId, content: said, ...isError }], time);
+    this.#add(line, "tool", id, [resultPart(toolCallId, said, { isError })], time);
   }
 
   #add(
@@ -150,7 +150,7 @@ function callOf(call: JsonValue): Part {
 function partsOf(content: JsonValue | undefined): Part[] {
   return listOf(content).flatMap((block): Part[] => {
     const { type, text, url } = typeof block === "string" ? { type: "text", text: block } : objectOf(block);
-    if (type === "text" && typeof text === "string") return text === "" ? [] : [{ type, text }];
+    if (type === "text" && typeof text === "string") return textParts(text);
     return [type === "image" && stringOf(url) ? filePartOf(url as string, "image/*") : dataPartOf(block)];
   });
 }
@@ -196,8 +196,7 @@ class UpdateLog {
   }
 
   #note(line: string): void {
-    const parsed = parseJson(line);
-    const { timestamp, params } = objectOf("value" in parsed ? parsed.value : undefined);
+    const { timestamp, params } = objectOf(valueIn(line));
     const { sessionUpdate, toolCallId, status, _meta } = objectOf(objectOf(params).update);
     const time = typeof timestamp === "number" ? millisecondsOf(timestamp * 1_000) : undefined;
     if (time === undefined) return;

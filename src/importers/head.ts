@@ -54,7 +54,6 @@ export function isDatabase(head: Buffer): boolean {
 let latest = "";
 const made = new Map<(head: string) => unknown, unknown>();
 
-/** Calls `make` once for a head. */
 export function madeOfHead<T>(head: string, make: (head: string) => T): T {
   if (head !== latest) {
     dropHead();
@@ -66,7 +65,6 @@ export function madeOfHead<T>(head: string, make: (head: string) => T): T {
   return value;
 }
 
-/** Frees the memory of the head that was looked at last. */
 export function dropHead(): void {
   latest = "";
   made.clear();

@@ -4,7 +4,7 @@ import type { JsonValue } from "../core/message.ts";
 import type { SessionSettings } from "../core/options.ts";
 import { callFieldOf } from "../core/raw-shape.ts";
 import { sessionSettings } from "../core/settings.ts";
-import type { ExportedOrigin, ImportEvent, ImportedSession, Importer } from "./importer.ts";
+import type { ExportedOrigin, ImportedSession, Importer } from "./importer.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "./lines.ts";
 import { checkedEvent } from "./message-event.ts";
 import { type SessionFacts, Translator } from "./translator.ts";
@@ -65,7 +65,6 @@ interface SessionSoFar {
     state: "first" | "again" | "other";
     seqLast: number;
   };
-  /** The digests of entries. */
   entries: Set<string>;
 }
 
@@ -73,17 +72,10 @@ interface SessionSoFar {
 class JsonlTranslator extends Translator<JsonLine> {
   readonly #sessions = new Map<string, SessionSoFar>();
 
-  protected override read({ value, line }: JsonLine): undefined {
-    const warn = (reason: string) => this.warn(line, reason);
-    if (isItemLine(value)) {
-      this.#addItem(value, line, warn);
-      return;
-    }
+  protected override read({ value, line }: JsonLine): string | undefined {
+    if (isItemLine(value)) return this.#addItem(value, line);
     const { session: name, project, ...fields } = value;
-    if (typeof name !== "string" || name === "") {
-      warn("session: expected a name, as a string");
-      return;
-    }
+    if (typeof name !== "string" || name === "") return "session: expected a name, as a string";
     let session = this.#sessions.get(name);
     if (session === undefined) {
       session = {
@@ -97,120 +89,95 @@ class JsonlTranslator extends Translator<JsonLine> {
       this.#sessions.set(name, session);
     }
     if (typeof project === "string") session.project ??= project;
-    else if (project !== undefined) warn("project: expected a string");
-    if (isSessionLine(fields)) this.#introduce(session, fields, warn);
-    else if (isEntryLine(fields)) this.#addEntry(session, fields, line, warn);
-    else if (session.isExported && Number.isSafeInteger(fields.seq)) this.#restore(session, fields, line, warn);
-    else this.#addMessage(session, fields, line, warn);
+    else if (project !== undefined) this.warn(line, "project: expected a string");
+    if (isSessionLine(fields)) return this.#introduce(session, fields, line);
+    if (isEntryLine(fields)) return this.#addEntry(session, fields, line);
+    const isRestored = session.isExported && Number.isSafeInteger(fields.seq);
+    return isRestored ? this.#restore(session, fields, line) : this.#addMessage(session, fields, line);
   }
 
-  #restore(session: SessionSoFar, fields: JsonObject, line: number, warn: (reason: string) => void): void {
+  #restore(session: SessionSoFar, fields: JsonObject, line: number): string | undefined {
     const { seq, ...rest } = fields as JsonObject & { seq: number };
-    const isLaterCopy = seq <= session.copy.seqLast;
-    if (isLaterCopy || session.copy.state !== "other") {
-      const content = derivedId(rest);
-      const earlier = session.named.get(`seq: ${seq}`);
-      if (earlier === undefined) {
-        session.copy.state = "first";
-        const { name } = session;
-        const event = checkedEvent({ kind: "restored", session: name, seq, message: messageOf(rest), line });
-        if (event.kind === "restored") session.named.set(`seq: ${seq}`, { line, content });
-        this.emit(event);
-      } else if (earlier.content === content) session.copy.state = "again";
-      else {
-        session.copy.state = "other";
-        warn(
-          `seq: ${seq} is another message than on line ${earlier.line}, so the rest of this copy of the session is left out`,
-        );
-      }
+    const { copy, name, named } = session;
+    const isLaterCopy = seq <= copy.seqLast;
+    copy.seqLast = seq;
+    if (!isLaterCopy && copy.state === "other") return;
+    const content = derivedId(rest);
+    const earlier = named.get(`seq: ${seq}`);
+    if (earlier === undefined) {
+      copy.state = "first";
+      const event = checkedEvent({ kind: "restored", session: name, seq, message: messageOf(rest), line });
+      if (event.kind === "restored") named.set(`seq: ${seq}`, { line, content });
+      this.emit(event);
+    } else if (earlier.content === content) copy.state = "again";
+    else {
+      copy.state = "other";
+      return `seq: ${seq} is another message than on line ${earlier.line}, so the rest of this copy of the session is left out`;
     }
-    session.copy.seqLast = seq;
   }
 
-  #addMessage(session: SessionSoFar, fields: JsonObject, line: number, warn: (reason: string) => void): void {
+  /** Passes over a message whose id an earlier line has. */
+  #addMessage(session: SessionSoFar, fields: JsonObject, line: number): string | undefined {
     const id = fields.id ?? derivedId(session.lineCount, fields);
     session.lineCount++;
-    if (typeof id !== "string") {
-      warn(`id: expected a string, got ${JSON.stringify(id)}`);
-      return;
-    }
-    this.#emitOnce(session, `id: ${JSON.stringify(id)}`, fields, warn, () => {
-      const message = { ...messageOf(fields), id };
-      const event = checkedEvent({ kind: "message", session: session.name, message, line });
-      if (event.kind === "message" && session.known === undefined) {
-        const { createdAt } = fields;
-        this.#announce(session, createdAt === undefined ? {} : { createdAt });
-      }
-      return event;
-    });
-  }
-
-  /** Passes over a message whose name an earlier line has, with a warning if that is another message. */
-  #emitOnce(
-    session: SessionSoFar,
-    name: string,
-    fields: JsonObject,
-    warn: (reason: string) => void,
-    eventOf: () => ImportEvent,
-  ): void {
+    const name = `id: ${JSON.stringify(id)}`;
+    if (typeof id !== "string") return `id: expected a string, got ${JSON.stringify(id)}`;
     const content = derivedId(fields);
     const earlier = session.named.get(name);
-    if (earlier !== undefined) {
-      if (earlier.content !== content) warn(`${name} names another message, on line ${earlier.line}`);
-      return;
+    if (earlier?.content === content) return;
+    if (earlier !== undefined) return `${name} names another message, on line ${earlier.line}`;
+    const message = { ...messageOf(fields), id };
+    const event = checkedEvent({ kind: "message", session: session.name, message, line });
+    if (event.kind === "message") {
+      session.named.set(name, { line, content });
+      const { createdAt } = fields;
+      if (session.known === undefined) this.#announce(session, createdAt === undefined ? {} : { createdAt });
     }
-    const event = eventOf();
-    if (event.kind === "message") session.named.set(name, { line: event.line, content });
     this.emit(event);
   }
 
-  #addEntry(session: SessionSoFar, fields: JsonObject, line: number, warn: (reason: string) => void): void {
+  #addEntry(session: SessionSoFar, fields: JsonObject, line: number): string | undefined {
     const { entry: value, id, createdAt } = fields;
     const createdAtMs = timeOf(createdAt ?? null);
-    if (!isTime(createdAtMs)) warn("createdAt: an entry needs the time when it was made");
-    else if (id !== undefined && (typeof id !== "string" || id === "" || id.length > ID_CHARS_MAX)) {
-      warn(`id: expected a text of 1 to ${ID_CHARS_MAX} characters`);
-    } else {
-      const digest = derivedId(fields);
-      const { state } = session.copy;
-      if (state === "other" || (state === "again" && session.entries.has(digest))) return;
-      if (session.isExported) session.entries.add(digest);
-      if (session.known === undefined) this.#announce(session, { createdAt: createdAtMs });
-      const entry = { value: value!, createdAtMs, ...(id !== undefined && { id }) };
-      this.emit({ kind: "entry", session: session.name, entry, line });
+    if (!isTime(createdAtMs)) return "createdAt: an entry needs the time when it was made";
+    if (id !== undefined && (typeof id !== "string" || id === "" || id.length > ID_CHARS_MAX)) {
+      return `id: expected a text of 1 to ${ID_CHARS_MAX} characters`;
     }
+    const digest = derivedId(fields);
+    const { state } = session.copy;
+    if (state === "other" || (state === "again" && session.entries.has(digest))) return;
+    if (session.isExported) session.entries.add(digest);
+    if (session.known === undefined) this.#announce(session, { createdAt: createdAtMs });
+    const entry = { value: value!, createdAtMs, ...(id !== undefined && { id }) };
+    this.emit({ kind: "entry", session: session.name, entry, line });
   }
 
-  #addItem(fields: JsonObject, line: number, warn: (reason: string) => void): void {
+  #addItem(fields: JsonObject, line: number): string | undefined {
     const { namespace, key, value, bytes, session, createdAt, updatedAt } = fields;
     const [createdAtMs, updatedAtMs] = [timeOf(createdAt ?? null), timeOf(updatedAt ?? null)];
     const isValue = bytes === undefined ? value !== undefined : typeof bytes === "string" && value === undefined;
-    if (!isTime(createdAtMs) || !isTime(updatedAtMs)) warn("createdAt, updatedAt: an item needs both times");
-    else if (session !== undefined && typeof session !== "string") warn("session: expected a name, as a string");
-    else if (!isValue) warn("expected a value, or bytes in base64");
-    else {
-      const item = {
-        ...{ namespace: namespace as string[], key: key as string, createdAtMs, updatedAtMs },
-        value: typeof bytes === "string" ? new Uint8Array(Buffer.from(bytes, "base64")) : value!,
-        ...(session !== undefined && { session }),
-      };
-      this.emit({ kind: "item", item, line });
-    }
+    if (!isTime(createdAtMs) || !isTime(updatedAtMs)) return "createdAt, updatedAt: an item needs both times";
+    if (session !== undefined && typeof session !== "string") return "session: expected a name, as a string";
+    if (!isValue) return "expected a value, or bytes in base64";
+    const item = {
+      ...{ namespace: namespace as string[], key: key as string, createdAtMs, updatedAtMs },
+      value: typeof bytes === "string" ? new Uint8Array(Buffer.from(bytes, "base64")) : value!,
+      ...(session !== undefined && { session }),
+    };
+    this.emit({ kind: "item", item, line });
   }
 
-  #introduce(session: SessionSoFar, fields: JsonObject, warn: (reason: string) => void): void {
+  #introduce(session: SessionSoFar, fields: JsonObject, line: number): string | undefined {
     const introduction = JSON.stringify(fields);
     if (session.known !== undefined) {
       session.copy = { state: "again", seqLast: -1 };
-      if (introduction !== session.introduction) {
-        warn(`session: ${JSON.stringify(session.name)} has begun on an earlier line`);
-      }
-      return;
+      if (introduction === session.introduction) return;
+      return `session: ${JSON.stringify(session.name)} has begun on an earlier line`;
     }
     const known: JsonObject = {};
     for (const [field, value] of Object.entries(fields)) {
       if (SESSION_FIELDS[field]!(value)) known[field] = value;
-      else warn(`${field}: not valid for a session: ${JSON.stringify(value)}`);
+      else this.warn(line, `${field}: not valid for a session: ${JSON.stringify(value)}`);
     }
     session.introduction = introduction;
     session.isExported = fields.settings !== undefined;

@@ -3,7 +3,7 @@ import type { Part } from "../core/message.ts";
 import { jsonAt } from "./beside.ts";
 import { fileNameOf } from "./conversations.ts";
 import { type MessageEntry, messageEntry } from "./entry.ts";
-import { functionCallOf } from "./file-parts.ts";
+import { callPart, functionCallOf } from "./file-parts.ts";
 import type { Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
 import { partsOf, resultOf, usageOf } from "./kimi.ts";
@@ -35,7 +35,6 @@ export const kimiCode: Importer = {
 };
 
 class KimiCodeTranslator extends Translator<JsonLine> {
-  /** The reply of the newest step. */
   #reply: object | undefined;
   #model: string | undefined;
 
@@ -102,14 +101,7 @@ class KimiCodeTranslator extends Translator<JsonLine> {
         say(partsOf([event.part ?? null]));
         break;
       case "tool.call":
-        say([
-          {
-            type: "tool_call",
-            toolCallId: stringOf(toolCallId) ?? id,
-            name: stringOf(name) ?? "tool",
-            args: args ?? {},
-          },
-        ]);
+        say([callPart(stringOf(toolCallId) ?? id, stringOf(name) ?? "tool", args, event)]);
         break;
       case "tool.result": {
         const { output, isError } = objectOf(event.result);
@@ -120,15 +112,7 @@ class KimiCodeTranslator extends Translator<JsonLine> {
         break;
       }
       case "step.end": {
-        const { inputOther, output, inputCacheRead, inputCacheCreation } = objectOf(event.usage);
-        const usage = usageOf(
-          saidOf({
-            input_other: inputOther,
-            output,
-            input_cache_read: inputCacheRead,
-            input_cache_creation: inputCacheCreation,
-          }),
-        );
+        const usage = usageOf(objectOf(event.usage));
         if (this.#reply !== undefined && Object.keys(usage).length > 0) {
           this.branches()?.current.amend({ usage }, this.#reply);
         }

@@ -5,13 +5,13 @@ import type { JsonValue, Part } from "../core/message.ts";
 import { jsonAt } from "./beside.ts";
 import { fileNameOf } from "./conversations.ts";
 import { type MessageEntry, messageEntry } from "./entry.ts";
-import { dataPartOf, filePartOf, functionCallOf, resultContentOf } from "./file-parts.ts";
+import { dataPartOf, filePartOf, functionCallOf, resultContentOf, resultPart, textParts } from "./file-parts.ts";
 import { peek } from "./head.ts";
 import type { Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "./lines.ts";
 import { type SessionFacts, Translator } from "./translator.ts";
-import { derivedId, millisecondsOf, numberOf, objectOf, objectsOf, saidOf, stringOf } from "./values.ts";
+import { booleanOf, derivedId, millisecondsOf, numberOf, objectOf, objectsOf, saidOf, stringOf } from "./values.ts";
 
 /** Events about the program, and what asks the user, whose answer is a result. */
 const BOOKKEEPING: ReadonlySet<unknown> = new Set([
@@ -203,10 +203,10 @@ function timeOf(timestamp: JsonValue | undefined): number | undefined {
 }
 
 export function partsOf(content: JsonValue | undefined): Part[] {
-  if (typeof content === "string") return content === "" ? [] : marked([{ type: "text", text: content }]);
+  if (typeof content === "string") return marked(textParts(content));
   return (Array.isArray(content) ? content : []).flatMap((block): Part[] => {
     const { type, text, think, encrypted, ...rest } = objectOf(block);
-    if (type === "text" && typeof text === "string") return text === "" ? [] : marked([{ type, text }]);
+    if (type === "text" && typeof text === "string") return marked(textParts(text));
     if (type === "think" && typeof think === "string") {
       return think === "" && !encrypted
         ? []
@@ -238,15 +238,15 @@ function isOfProgram(text: string): boolean {
 
 export function resultOf(toolCallId: string, parts: Part[], isError?: JsonValue): Part {
   const content = resultContentOf(parts.map(({ injected: _, ...part }) => part as Part));
-  return { type: "tool_result", toolCallId, content, ...(typeof isError === "boolean" && { isError }) };
+  return resultPart(toolCallId, content, { isError: booleanOf(isError) });
 }
 
-/** Returns the usage under the names that it has in Anthropic's replies. */
-export function usageOf({ input_other, output, input_cache_read, input_cache_creation }: JsonObject): JsonObject {
+/** Returns the usage under the names that it has in Anthropic's replies. Kimi Code writes the names in another case. */
+export function usageOf(usage: JsonObject): JsonObject {
   return saidOf({
-    input_tokens: numberOf(input_other),
-    output_tokens: numberOf(output),
-    cache_read_input_tokens: numberOf(input_cache_read),
-    cache_creation_input_tokens: numberOf(input_cache_creation),
+    input_tokens: numberOf(usage.input_other ?? usage.inputOther),
+    output_tokens: numberOf(usage.output),
+    cache_read_input_tokens: numberOf(usage.input_cache_read ?? usage.inputCacheRead),
+    cache_creation_input_tokens: numberOf(usage.input_cache_creation ?? usage.inputCacheCreation),
   });
 }

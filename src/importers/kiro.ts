@@ -1,17 +1,16 @@
-import { basename, dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { JsonValue, Part } from "../core/message.ts";
 import { jsonAt } from "./beside.ts";
 import { fileNameOf, timeOf } from "./conversations.ts";
 import { type MessageEntry, messageEntry, resultEntry } from "./entry.ts";
-import { dataPartOf, filePartOf, resultTextOf } from "./file-parts.ts";
-import type { ImportedSession, Importer } from "./importer.ts";
+import { callPart, dataPartOf, filePartOf, resultPart, resultTextOf, textParts } from "./file-parts.ts";
+import type { Importer } from "./importer.ts";
 import { headObjects, type JsonLine, type JsonObject, readJsonLines } from "./lines.ts";
 import { type SessionFacts, Translator } from "./translator.ts";
 import { derivedId, listOf, millisecondsOf, objectOf, objectsOf, saidOf, stringOf } from "./values.ts";
 
 const KINDS: ReadonlySet<unknown> = new Set(["Prompt", "AssistantMessage", "ToolResults"]);
 
-/** Records about the program. */
 const BOOKKEEPING: ReadonlySet<unknown> = new Set([
   "interaction_resolved",
   "pending_interaction",
@@ -64,9 +63,8 @@ class KiroTranslator extends Translator<JsonLine> {
         const toolCallId = stringOf(toolUseId);
         if (toolCallId === undefined) return [];
         const texts = objectsOf(given).map((one) => resultTextOf(one.data));
-        const result: Part = { type: "tool_result", toolCallId, content: texts.join("\n") };
-        if (status === "error") result.isError = true;
-        return [resultEntry(line, id, result, this.#time)];
+        const isError = status === "error" || undefined;
+        return [resultEntry(line, id, resultPart(toolCallId, texts.join("\n"), { isError }), this.#time)];
       });
     }
     if (!KINDS.has(kind)) return `unknown kind of record: ${JSON.stringify(kind ?? null)}`;
@@ -81,18 +79,13 @@ class KiroTranslator extends Translator<JsonLine> {
     const time = millisecondsOf(timestamp);
     const key = derivedId(id, timestamp, payload);
     if (type === "tool_result" && stringOf(toolCallId)) {
-      const result: Part = { type, toolCallId: toolCallId as string, content: resultTextOf(content) };
-      if (success === false) result.isError = true;
+      const isError = success === false || undefined;
+      const result = resultPart(toolCallId as string, resultTextOf(content), { isError });
       this.#reply = {};
       return [messageEntry(line, "tool", key, [result], time)];
     }
     if (type === "tool_call" && stringOf(toolCallId)) {
-      const call: Part = {
-        type,
-        toolCallId: toolCallId as string,
-        name: stringOf(toolName) ?? "tool",
-        args: args ?? {},
-      };
+      const call = callPart(toolCallId, stringOf(toolName) ?? "tool", args, null);
       return [{ ...messageEntry(line, "assistant", key, [call], time), reply: this.#reply }];
     }
     if (type !== "user" && type !== "assistant") {
@@ -107,33 +100,32 @@ class KiroTranslator extends Translator<JsonLine> {
     return [type === "user" ? entry : { ...entry, reply: this.#reply }];
   }
 
-  protected override async complete(session: ImportedSession): Promise<void> {
-    const { path } = this.file;
-    const beside =
-      basename(path) === "messages.jsonl" ? `${dirname(path)}/session.json` : path.replace(/\.jsonl$/, ".json");
-    const { cwd, title, modelId, parent_session_id, session_state } = objectOf(
-      beside === path ? undefined : jsonAt(beside),
-    );
-    const { model_info } = objectOf(objectOf(session_state).rts_model_state);
-    const facts = { folder: stringOf(cwd), title: stringOf(title), parentExternalId: stringOf(parent_session_id) };
-    for (const [name, fact] of Object.entries(facts)) if (fact !== undefined) Object.assign(session, { [name]: fact });
-    session.metadata = saidOf({ cwd, model: modelId ?? objectOf(model_info).model_id });
-  }
-
   protected override session(): SessionFacts {
     const { path } = this.file;
     const name = basename(path, ".jsonl");
     const isOfFolder = name === "messages";
     const isId = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/.test(name);
-    return { externalId: isOfFolder ? basename(dirname(path)) : isId ? name : fileNameOf(path), source: "kiro" };
+    const beside = isOfFolder ? join(dirname(path), "session.json") : path.replace(/\.jsonl$/, ".json");
+    const { cwd, title, modelId, parent_session_id, session_state } = objectOf(
+      beside === path ? undefined : jsonAt(beside),
+    );
+    const { model_info } = objectOf(objectOf(session_state).rts_model_state);
+    return {
+      externalId: isOfFolder ? basename(dirname(path)) : isId ? name : fileNameOf(path),
+      source: "kiro",
+      parentExternalId: stringOf(parent_session_id),
+      folder: stringOf(cwd),
+      title: stringOf(title),
+      metadata: saidOf({ cwd, model: modelId ?? objectOf(model_info).model_id }),
+    };
   }
 }
 
 function partsOf({ kind, data }: JsonObject): Part[] {
-  if (kind === "text") return typeof data === "string" && data !== "" ? [{ type: "text", text: data }] : [];
+  if (kind === "text") return textParts(data);
   const { toolUseId, name, input, text, format, source } = objectOf(data);
   if (kind === "toolUse" && stringOf(toolUseId)) {
-    return [{ type: "tool_call", toolCallId: toolUseId as string, name: stringOf(name) ?? "tool", args: input ?? {} }];
+    return [callPart(toolUseId, stringOf(name) ?? "tool", input, null)];
   }
   if ((kind === "thinking" || kind === "reasoning") && typeof text === "string") return [{ type: "reasoning", text }];
   const image = stringOf(objectOf(source).data);

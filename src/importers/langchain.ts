@@ -1,8 +1,17 @@
 import type { JsonValue, Part, Role } from "../core/message.ts";
-import { type ListedMessage, readConversations, timeOf } from "./conversations.ts";
+import { itemsOf, type ListedMessage, readConversations, timeOf } from "./conversations.ts";
 import { headElements } from "./documents.ts";
 import { type MessageEntry, messageEntry } from "./entry.ts";
-import { dataPartOf, filePartOf, functionCallOf, resultContentOf } from "./file-parts.ts";
+import {
+  callPart,
+  dataPartOf,
+  filePartOf,
+  functionCallOf,
+  resultContentOf,
+  resultPart,
+  textParts,
+  thoughtParts,
+} from "./file-parts.ts";
 import type { Importer } from "./importer.ts";
 import { isObject, type JsonObject } from "./lines.ts";
 import { listOf, objectOf, objectsOf, saidOf, stringOf } from "./values.ts";
@@ -31,9 +40,7 @@ export const langchain: Importer = {
   read: (file) => readConversations(file, { name: "langchain", messageOf, entriesOf }),
 };
 
-function messageOf(key: string | undefined, item: JsonValue): JsonValue | undefined {
-  return key === undefined || key === "messages" ? item : undefined;
-}
+const messageOf = itemsOf(undefined, "messages");
 
 /** Returns the fields of a message, with its kind as `type`; undefined if it is none of LangChain's. */
 export function plainMessage(value: JsonObject): JsonObject | undefined {
@@ -61,36 +68,28 @@ export function langchainEntry(line: number, id: string, message: JsonObject, ti
   const parts = contentOf(content);
   if (role === "tool") {
     const toolCallId = stringOf(tool_call_id) ?? stringOf(name) ?? "unknown";
-    const result: Part = { type: "tool_result", toolCallId, content: resultContentOf(parts) };
-    if (status === "error") result.isError = true;
-    return messageEntry(line, role, id, [stringOf(name) ? { ...result, name: name as string } : result], time);
+    const facts = { isError: status === "error" || undefined, name: stringOf(name) };
+    return messageEntry(line, role, id, [resultPart(toolCallId, resultContentOf(parts), facts)], time);
   }
   if (role !== "assistant") return messageEntry(line, role, id, parts, time);
   const { model_name, model, token_usage } = objectOf(response_metadata);
   const about = saidOf({ model: model_name ?? model, usage: usage_metadata ?? token_usage });
-  return messageEntry(line, role, id, [...thoughtOf(message), ...parts, ...callsOf(message)], time, about);
-}
-
-function thoughtOf({ additional_kwargs }: JsonObject): Part[] {
-  const text = stringOf(objectOf(additional_kwargs).reasoning_content);
-  return text === undefined ? [] : [{ type: "reasoning", text }];
+  const thought = thoughtParts(objectOf(message.additional_kwargs).reasoning_content);
+  return messageEntry(line, role, id, [...thought, ...parts, ...callsOf(message)], time, about);
 }
 
 /** Returns the calls. Older messages have them only as OpenAI's API gave them. */
 function callsOf({ tool_calls, invalid_tool_calls, additional_kwargs }: JsonObject): Part[] {
-  const calls = [...objectsOf(tool_calls), ...objectsOf(invalid_tool_calls)].map((call): Part => {
-    const { id, name, args } = call;
-    if (!stringOf(id) || !stringOf(name)) return dataPartOf(call);
-    return { type: "tool_call", toolCallId: id as string, name: name as string, args: args ?? {} };
-  });
+  const given = [...objectsOf(tool_calls), ...objectsOf(invalid_tool_calls)];
+  const calls = given.map((call) => callPart(call.id, call.name, call.args, call));
   return calls.length > 0 ? calls : objectsOf(objectOf(additional_kwargs).tool_calls).map(functionCallOf);
 }
 
 function contentOf(content: JsonValue | undefined): Part[] {
   return listOf(content).flatMap((block): Part[] => {
-    if (typeof block === "string") return block === "" ? [] : [{ type: "text", text: block }];
+    if (typeof block === "string") return textParts(block);
     const { type, text, thinking, reasoning, signature, image_url } = objectOf(block);
-    if (type === "text" && typeof text === "string") return text === "" ? [] : [{ type, text }];
+    if (type === "text" && typeof text === "string") return textParts(text);
     const thought = stringOf(thinking) ?? stringOf(reasoning);
     if (thought !== undefined) return [{ type: "reasoning", text: thought, ...saidOf({ signature }) }];
     const url = stringOf(image_url) ?? stringOf(objectOf(image_url).url);

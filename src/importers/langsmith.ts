@@ -31,7 +31,6 @@ function isRun({ run_type, id, inputs, trace_id, dotted_order, start_time }: Jso
 class LangsmithTranslator extends Translator<Element> {
   readonly #runs: { line: number; run: JsonObject }[] = [];
   readonly #facts = new Map<string, SessionFacts>();
-  /** The ids of messages that were told. */
   readonly #told = new Set<string>();
 
   protected override read({ line, value }: Element): string | undefined {

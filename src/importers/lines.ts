@@ -18,16 +18,16 @@ const UNCHECKED_CHARS_MAX = 1024 * 1024;
 /** A NUL within this many bytes means that the file is binary, as in git. */
 const BINARY_HEAD_BYTES = 8_000;
 
-const LINE_FEED = 0x0a;
+export const LINE_FEED = 0x0a;
 const SPACE = 0x20;
-const BRACE = 0x7b;
-const CLOSING_BRACE = 0x7d;
-const BRACKET = 0x5b;
-const CLOSING_BRACKET = 0x5d;
-const COMMA = 0x2c;
+export const BRACE = 0x7b;
+export const CLOSING_BRACE = 0x7d;
+export const BRACKET = 0x5b;
+export const CLOSING_BRACKET = 0x5d;
+export const COMMA = 0x2c;
 const COLON = 0x3a;
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
+export const QUOTE = 0x22;
+export const BACKSLASH = 0x5c;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 export type JsonObject = Record<string, JsonValue>;
@@ -210,6 +210,12 @@ export function parseJson(given: string): { value: JsonValue } | { problem: stri
   if (flaw === "deep") return { problem: TOO_DEEP };
   // `JSON.parse` makes a number infinite if it is too large for a double. `JSON.stringify` then writes null.
   return { value: flaw === "endless" ? JSON.parse(JSON.stringify(value)) : value };
+}
+
+/** Returns the value of JSON, or `otherwise` for a text that cannot be parsed. */
+export function valueIn<Other = undefined>(text: string, otherwise = undefined as Other): JsonValue | Other {
+  const parsed = parseJson(text);
+  return "value" in parsed ? parsed.value : otherwise;
 }
 
 /** Matches nothing within a string, where quotes are escaped. */

@@ -15,11 +15,8 @@ const EDITORS = ["Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf"];
 const OTHER_CHATS = /[\\/](?:Cursor|Windsurf)[\\/]User$/;
 
 /**
- * The variables of the agents move their locations: `$CLAUDE_CONFIG_DIR`, `$GEMINI_CLI_HOME`, `$CODEX_HOME`,
- * `$PI_CODING_AGENT_DIR` and `$PI_CODING_AGENT_SESSION_DIR`, `$COPILOT_HOME`, `$CLINE_DIR`,
- * `$CLINE_DATA_DIR`, `$QWEN_HOME` and `$QWEN_RUNTIME_DIR`, `$CONTINUE_GLOBAL_DIR`, `$GOOSE_PATH_ROOT`, `$KIMI_SHARE_DIR`, `$KIMI_CODE_HOME`,
- * `$OPENHANDS_PERSISTENCE_DIR` and `$OPENHANDS_CONVERSATIONS_DIR`, `$OMP_CODING_AGENT_DIR`, `$OPENCLAW_STATE_DIR`, `$GROK_HOME`, and for opencode, Goose, Zed and Amp `$XDG_DATA_HOME`; for editors
- * `$XDG_CONFIG_HOME`, `%APPDATA%` or `%LOCALAPPDATA%`. A relative path is ignored, because it depends on where the agent was started.
+ * The variables of the agents, such as `$CODEX_HOME`, and those of the system move the locations. A relative path is ignored, because
+ * it depends on where the agent was started.
  */
 export function agentLocations({ env, platform, home }: Machine): AgentLocation[] {
   const { join, isAbsolute } = platform === "win32" ? win32 : posix;

@@ -1,7 +1,5 @@
 import type { ImportFile } from "./importer.ts";
-import { type DamagedLine, type Pause, readLines, type TextLine } from "./lines.ts";
-
-const LINE_FEED = 0x0a;
+import { type DamagedLine, LINE_FEED, type Pause, readLines, type TextLine } from "./lines.ts";
 
 /** Yields the lines without the last one if it may still grow. */
 export async function* readEndedLines(file: ImportFile): AsyncGenerator<TextLine | DamagedLine | Pause> {

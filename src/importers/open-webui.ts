@@ -3,9 +3,9 @@ import { timeOf } from "./conversations.ts";
 import { headElements } from "./documents.ts";
 import { type MessageEntry, messageEntry, resultEntry } from "./entry.ts";
 import { type ExportedNode, readExport } from "./exported-conversations.ts";
-import { filePartOf } from "./file-parts.ts";
+import { filePartOf, textParts } from "./file-parts.ts";
 import type { Importer } from "./importer.ts";
-import { isObject, type JsonObject, parseJson } from "./lines.ts";
+import { isObject, type JsonObject, valueIn } from "./lines.ts";
 import { derivedId, objectOf, objectsOf, saidOf, stringOf } from "./values.ts";
 
 /** Reads chats that Open WebUI exports: a list of them, or one. Each is a tree of messages in `chat.history`. */
@@ -63,7 +63,7 @@ function entriesOf({ key, value }: ExportedNode, line: number): MessageEntry[] |
     type === "image" && typeof url === "string" ? [filePartOf(url, "image/*")] : [],
   );
   if (role !== "assistant") {
-    const parts: Part[] = [...(content === "" ? [] : [{ type: "text" as const, text: content }]), ...images];
+    const parts: Part[] = [...textParts(content), ...images];
     return parts.length === 0 ? [] : [messageEntry(line, role, key, parts, time)];
   }
   const about = saidOf({ model, usage: usage ?? info });
@@ -87,12 +87,11 @@ function entriesOf({ key, value }: ExportedNode, line: number): MessageEntry[] |
     else {
       const given = attributesIn(attributes);
       const toolCallId = given.id || derivedId(key, index).slice(0, 8);
-      const parsed = parseJson(given.arguments ?? "{}");
-      const args = "value" in parsed ? parsed.value : given.arguments!;
+      const args = valueIn(given.arguments ?? "{}", given.arguments!);
       parts.push({ type: "tool_call", toolCallId, name: given.name || "tool", args });
       flush();
-      const answer = given.result === undefined ? { problem: "" } : parseJson(given.result);
-      const result = "value" in answer && typeof answer.value === "string" ? answer.value : given.result;
+      const answer = given.result === undefined ? undefined : valueIn(given.result);
+      const result = typeof answer === "string" ? answer : given.result;
       if (result) entries.push(resultEntry(line, key, { type: "tool_result", toolCallId, content: result }, time));
     }
   }

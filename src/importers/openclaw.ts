@@ -53,7 +53,6 @@ function wordsIn(part: Part): Part[] {
   return pieces.flatMap((piece, index) => (piece.text === "" ? [] : index === 1 ? [piece] : injected([piece])));
 }
 
-/** Returns where the blocks at the beginning of a text end. */
 function endOfBlocks(text: string): number {
   let end = 0;
   for (let start = -1; start < end && end < text.length; ) {

@@ -1,12 +1,12 @@
 import { basename } from "node:path";
 import type { JsonValue, Part, Role } from "../core/message.ts";
 import { type MessageEntry, messageEntry } from "./entry.ts";
-import { dataPartOf, type PlainPart } from "./file-parts.ts";
+import { dataPartOf, type PlainPart, resultPart, textParts } from "./file-parts.ts";
 import type { Importer } from "./importer.ts";
 import { injected } from "./injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "./lines.ts";
-import { type SessionFacts, type TranslatedFile, Translator } from "./translator.ts";
-import { derivedId, millisecondsOf, objectOf, saidOf, shortFieldsOf, stringOf } from "./values.ts";
+import { type SessionFacts, Translator } from "./translator.ts";
+import { booleanOf, derivedId, listOf, millisecondsOf, objectOf, saidOf, shortFieldsOf, stringOf } from "./values.ts";
 
 /** Entries about the program. `context_edit` changes what the model gets from then on, and no entry. */
 const BOOKKEEPING_TYPES: ReadonlySet<unknown> = new Set([
@@ -85,15 +85,9 @@ export function isOfOpenclaw(head: string): boolean {
  * Translates the entries of one file. What an extension or the program says is marked as injected: `custom` messages, summaries
  * of a branch that the user left, and the output of commands that the user ran.
  */
-export class PiTranslator extends Translator<JsonLine> {
-  readonly #source: string;
+export class PiTranslator extends Translator<JsonLine, "pi" | "omp" | "openclaw"> {
   #header: JsonObject = {};
   #name: string | undefined;
-
-  constructor(file: TranslatedFile, source: string) {
-    super(file);
-    this.#source = source;
-  }
 
   protected override read({ value: entry, line }: JsonLine): string | undefined {
     const { type } = entry;
@@ -142,7 +136,7 @@ export class PiTranslator extends Translator<JsonLine> {
     const { id, cwd, parentSession } = this.#header;
     return {
       externalId: stringOf(id) ?? sessionIdIn(this.file.path),
-      source: this.#source,
+      source: this.given,
       parentExternalId: stringOf(parentSession) && sessionIdIn(parentSession as string),
       folder: stringOf(cwd),
       metadata: saidOf({ cwd }),
@@ -192,9 +186,8 @@ function messageOf(message: JsonObject, say: Say): MessageEntry | string | undef
       const { toolCallId, toolName, isError, details } = rest;
       if (!stringOf(toolCallId)) return "toolCallId: expected a string";
       const words = typeof content === "string" ? content : plainParts(content);
-      const result: Part = { type: "tool_result", toolCallId: toolCallId as string, content: words };
-      if (stringOf(toolName)) result.name = toolName as string;
-      if (typeof isError === "boolean") result.isError = isError;
+      const facts = { name: stringOf(toolName), isError: booleanOf(isError) };
+      const result = resultPart(toolCallId as string, words, facts);
       return say("tool", [result], saidOf({ details: shortFieldsOf(objectOf(details)) }), timestamp);
     }
     case "bashExecution": {
@@ -218,12 +211,11 @@ function messageOf(message: JsonObject, say: Say): MessageEntry | string | undef
 }
 
 function partsOf(content: JsonValue | undefined): Part[] {
-  return typeof content === "string" ? plainParts([{ type: "text", text: content }]) : plainParts(content);
+  return typeof content === "string" ? textParts(content) : plainParts(content);
 }
 
 function plainParts(content: JsonValue | undefined): PlainPart[] {
-  const blocks = Array.isArray(content) ? content : content === undefined || content === null ? [] : [content];
-  return blocks.flatMap((block): PlainPart[] => {
+  return listOf(content).flatMap((block): PlainPart[] => {
     const { type, text, data, mimeType, ...rest } = objectOf(block);
     if (type === "text" && typeof text === "string") return text === "" ? [] : [{ ...rest, type, text }];
     if (type === "image" && typeof data === "string" && stringOf(mimeType)) {

@@ -15,9 +15,8 @@ import { codex } from "./codex/importer.ts";
 import { continueDev } from "./continue.ts";
 import { copilotChat } from "./copilot-chat/importer.ts";
 import { copilotCli } from "./copilot-cli.ts";
-import { crush } from "./crush/importer.ts";
-import { cursor } from "./cursor/importer.ts";
 import { cursorAgent } from "./cursor/transcript.ts";
+import { databaseImporter } from "./database-reader.ts";
 import { headElements } from "./documents.ts";
 import { droid } from "./droid.ts";
 import { gemini } from "./gemini.ts";
@@ -32,7 +31,7 @@ import { kimiCode } from "./kimi-code.ts";
 import { kiro } from "./kiro.ts";
 import { langchain } from "./langchain.ts";
 import { langsmith } from "./langsmith.ts";
-import { fieldsIn, HEAD_LINES, LINE_BYTES_MAX } from "./lines.ts";
+import { fieldsIn, HEAD_LINES, LINE_BYTES_MAX, LINE_FEED } from "./lines.ts";
 import { llxprt } from "./llxprt.ts";
 import { markdownRoles } from "./markdown-roles.ts";
 import { openWebui } from "./open-webui.ts";
@@ -46,7 +45,6 @@ import { qwenCode } from "./qwen-code.ts";
 import { sharegpt } from "./sharegpt.ts";
 import { specstory } from "./specstory.ts";
 import { sweAgent } from "./swe-agent.ts";
-import { zed } from "./zed/importer.ts";
 import { unpacked } from "./zstd.ts";
 
 /** Must grow with each change that makes an importer read an old file differently. */
@@ -57,8 +55,6 @@ const HEAD_BYTES = [256 * 1024, 8 * 1024 * 1024, 64 * 1024 * 1024, LINE_BYTES_MA
 
 /** A longer head without a known format is looked at only if it holds few lines, because one of them may be cut short. */
 const SHORT_HEAD_BYTES = 8 * 1024 * 1024;
-
-const LINE_FEED = 0x0a;
 
 const ZIP_MARK = Buffer.from("PK\u0003\u0004");
 
@@ -73,7 +69,7 @@ export const IMPORTERS: readonly Importer[] = [
   opencode,
   pi,
   copilotCli,
-  cursor,
+  databaseImporter("cursor"),
   aider,
   specstory,
   chatgpt,
@@ -84,11 +80,11 @@ export const IMPORTERS: readonly Importer[] = [
   continueDev,
   copilotChat,
   goose,
-  crush,
+  databaseImporter("crush"),
   droid,
   kimi,
   kimiCode,
-  zed,
+  databaseImporter("zed"),
   amp,
   omp,
   cursorAgent,
@@ -152,7 +148,7 @@ export async function openImport(
   }
   const importerOf = async (head: Buffer, text: string) =>
     format === "auto"
-      ? (detectImporter(text, importers) ?? (await databaseImporter(head, file, importers)))
+      ? (detectImporter(text, importers) ?? (await importerOfDatabase(head, file, importers)))
       : importers.find(({ name }) => name === format);
   const file = await unpacked(given);
   let isBlank = true;
@@ -216,7 +212,7 @@ function hasFewLines(head: Buffer): boolean {
   return false;
 }
 
-async function databaseImporter(
+async function importerOfDatabase(
   head: Buffer,
   { path, signal }: ImportFile,
   importers: readonly Importer[],

@@ -3,7 +3,7 @@ import { headElements } from "./documents.ts";
 import { type MessageEntry, messageEntry } from "./entry.ts";
 import { type ExportedNode, readExport } from "./exported-conversations.ts";
 import type { Importer } from "./importer.ts";
-import { isObject, type JsonObject, parseJson } from "./lines.ts";
+import { isObject, type JsonObject, valueIn } from "./lines.ts";
 import { objectOf, objectsOf, saidOf, stringOf } from "./values.ts";
 
 const ROLES: Readonly<Record<string, "system" | "user" | "assistant" | "call" | "result">> = {
@@ -104,9 +104,7 @@ function turnReader(): (node: ExportedNode, line: number) => MessageEntry[] | st
 
 /** Returns the calls in a text: one as JSON, or a list of them. */
 function callsIn(words: string): { name: string; args: JsonValue }[] {
-  const parsed = parseJson(words);
-  if ("problem" in parsed) return [];
-  return objectsOf([parsed.value].flat()).flatMap(({ name, arguments: args, parameters }) =>
+  return objectsOf([valueIn(words, null)].flat()).flatMap(({ name, arguments: args, parameters }) =>
     stringOf(name) === undefined ? [] : [{ name: name as string, args: args ?? parameters ?? {} }],
   );
 }

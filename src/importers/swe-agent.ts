@@ -1,5 +1,5 @@
 import type { JsonValue, Part } from "../core/message.ts";
-import { type ListedMessage, readConversations } from "./conversations.ts";
+import { itemsOf, type ListedMessage, readConversations } from "./conversations.ts";
 import { headElements } from "./documents.ts";
 import { type MessageEntry, messageEntry } from "./entry.ts";
 import { functionCallOf, resultTextOf } from "./file-parts.ts";
@@ -60,13 +60,9 @@ export const sweAgent: Importer = {
       return add("tool", [{ type: "tool_result", toolCallId, content: texts.join("\n") || resultTextOf(content) }]);
     };
     const about = ({ environment }: JsonObject) => ({ metadata: saidOf({ environment }) });
-    return readConversations(file, { name: "swe-agent", messageOf, about, entriesOf });
+    return readConversations(file, { name: "swe-agent", messageOf: itemsOf("history"), about, entriesOf });
   },
 };
-
-function messageOf(key: string | undefined, item: JsonValue): JsonValue | undefined {
-  return key === "history" ? item : undefined;
-}
 
 function textsOf(content: JsonValue | undefined): string[] {
   return listOf(content).flatMap((block) => stringOf(block) ?? stringOf(objectOf(block).text) ?? []);

@@ -26,8 +26,10 @@ export type SessionFacts = Pick<ImportedSession, "externalId" | "source"> & {
 };
 
 /** Turns the items of one file, such as its lines, into events. The only session of a file has the name "". */
-export abstract class Translator<Item extends { line: number }> {
+export abstract class Translator<Item extends { line: number }, Given = undefined> {
   protected readonly file: TranslatedFile;
+  /** What is known beside the items, such as the row of a session in a database. */
+  protected readonly given: Given;
   /** The name of the session "". It may become known, and change, after the first message. */
   protected title: string | undefined;
   readonly #sessions = new Map<string, Branches>();
@@ -38,8 +40,9 @@ export abstract class Translator<Item extends { line: number }> {
   readonly #times = new Map<string, number>();
   #latestMs: number | undefined;
 
-  constructor(file: TranslatedFile) {
+  constructor(file: TranslatedFile, given?: Given) {
     this.file = file;
+    this.given = given as Given;
   }
 
   /** Returns the messages of an item to add to the session of the file, or the reason why the item cannot be read. */

@@ -14,6 +14,10 @@ export function numberOf(value: JsonValue | undefined): number | undefined {
   return typeof value === "number" ? value : undefined;
 }
 
+export function booleanOf(value: JsonValue | undefined): boolean | undefined {
+  return typeof value === "boolean" ? value : undefined;
+}
+
 export function objectOf(value: JsonValue | undefined): JsonObject {
   return isObject(value) ? value : {};
 }

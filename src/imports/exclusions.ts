@@ -64,6 +64,6 @@ function namesOf(path: string): string[] {
   return [...new Set([name, realPathOf(name)])];
 }
 
-function isWithin(path: string, folder: string): boolean {
+export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
 }

@@ -20,7 +20,7 @@ import { internalsOf } from "../session/opened-store.ts";
 import type { Exclusions, Store } from "../session/store.ts";
 import { EXCLUSIONS } from "../session/store-options.ts";
 import { importersWith } from "./define-importer.ts";
-import { addCounts, type FileReport, ImportRun } from "./import-run.ts";
+import { addCounts, addReport, type FileReport, ImportRun, noCounts } from "./import-run.ts";
 import { KnownFiles, unchangedReport } from "./known-files.ts";
 import type { FileToRead } from "./known-part.ts";
 import { noSummaries, type SummaryCounts, summarizeSessions } from "./summarize-sessions.ts";
@@ -138,7 +138,6 @@ export async function importFiles(
   return importFound(store, walkFiles(checkedPaths(paths)), options);
 }
 
-/** Like `importFiles`, of files that were found. */
 export async function importFound(
   store: Store,
   walked: AsyncIterable<ImportFile>,
@@ -146,21 +145,9 @@ export async function importFound(
 ): Promise<ImportResult> {
   const { summarize, again, onFile, importers: own, ...given } = parseOptions("importFiles", OPTIONS(), options);
   const { signal, onProgress } = given;
-  const counts = {
-    newCount: 0,
-    knownCount: 0,
-    forgottenCount: 0,
-    excludedCount: 0,
-    valueCount: 0,
-    warningCount: 0,
-  };
   const result: ImportResult = {
-    files: [],
-    sessionCount: 0,
-    ...counts,
-    replaced: {},
-    passedOver: {},
-    summaries: noSummaries(),
+    ...{ files: [], sessionCount: 0, warningCount: 0, passedOver: {}, summaries: noSummaries() },
+    ...noCounts(),
   };
   const found: ImportFile[] = [];
   for await (const file of walked) found.push(file);
@@ -206,12 +193,7 @@ export async function importFound(
       continue;
     }
     result.files.push(report);
-    result.newCount += report.newCount;
-    result.knownCount += report.knownCount;
-    result.forgottenCount += report.forgottenCount;
-    result.excludedCount += report.excludedCount;
-    result.valueCount += report.valueCount;
-    addCounts(result.replaced, report.replaced);
+    addReport(result, report);
     result.warningCount += report.warnings.length + (report.error === null ? 0 : 1);
     onFile?.(report);
   }

@@ -7,10 +7,8 @@ const TRANSACTION_MS = 24;
 /** How long other processes get the file, in milliseconds. A waiting writer tries about once a millisecond. */
 const PAUSE_MS = 2;
 
-/** The first estimate of the time to write a message, in milliseconds. */
 const MESSAGE_MS_FIRST = 0.5;
 
-/** The weight of the newest transaction in the estimate. */
 const NEWEST_WEIGHT = 0.25;
 
 /** Decides the size of the next transaction of an import, and when other processes get their turn. */
@@ -18,12 +16,10 @@ export class ImportPace {
   #messageMs = MESSAGE_MS_FIRST;
   #heldMs = 0;
 
-  /** How many messages the next transaction should have. */
   get messageCount(): number {
     return Math.max(1, Math.min(Math.floor(TRANSACTION_MS / this.#messageMs), BATCH_MESSAGES_MAX));
   }
 
-  /** Takes note of a finished transaction. */
   note(messageCount: number, ms: number): void {
     this.#heldMs += ms;
     this.#messageMs += NEWEST_WEIGHT * (ms / messageCount - this.#messageMs);

@@ -60,7 +60,6 @@ export class ImportReader {
   readonly #places = new Map<string, number>();
   #areWorthThread = false;
 
-  /** Takes note of the files that will be read next, in this order. Some of them may be left out after all. */
   expect(files: readonly FileToRead[]): void {
     this.#expected = files;
     this.#places.clear();
@@ -186,7 +185,6 @@ class ReadingThread {
     this.#replies = on(this.worker, "message", options) as AsyncIterator<[ReadReply]>;
   }
 
-  /** Gives a file to the thread, unless it was given before. */
   post(file: FileToRead, { format, keepSecrets }: ReadOptions): void {
     if (this.#posted.some((posted) => isSame(posted, file))) return;
     const { chunks: _, signal: __, ...facts } = file;

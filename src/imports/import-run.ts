@@ -67,7 +67,6 @@ export interface ImportRunOptions {
   keepSecrets?: boolean | undefined;
   exclude?: Partial<Exclusions> | undefined;
   signal?: AbortSignal | undefined;
-  /** Called after each batch. */
   onProgress?: ((report: FileReport) => void) | undefined;
   onEmbedding?: ((progress: { embedded: number; waiting: number }) => void) | undefined;
   /** Returns true if something else makes the vectors of this many new messages. */
@@ -90,22 +89,18 @@ interface OpenImport {
   isRefused: boolean;
   /** The digests of its first messages: see `OPENING_MESSAGES`. */
   opening: Buffer[];
-  /** Messages that are not in the store yet. */
   pending: PendingMessage[];
   /** Entries that are not in the store yet, and how many pending messages come before each. */
   entries: { event: EntryEvent; after: number }[];
-  /** See `restoreEntries`. */
   entriesAt: Map<number, number>;
   /** The seq of its newest message that is in the store. */
   seqLast: number;
-  /** Where its messages stand in the transcript. */
   path: TranscriptPath;
   /** The import of the session that holds its messages: another one if it is a path of that session. */
   target: OpenImport;
   stays: Stays<OpenImport>;
   /** Where the newest message of this path belongs; undefined if it is left out. A result belongs to where its call does. */
   newest: OpenImport | undefined;
-  /** The first message that was new. */
   firstNew: { line: number; seq: number } | undefined;
   isRewritten: boolean;
   /** True once it is known that the file continues its session, or which other session it is. */
@@ -182,18 +177,8 @@ export class ImportRun {
 
   async #read(file: FileToRead): Promise<FileReport> {
     const { onProgress, mayLackVectors, signal } = this.#options;
-    const counts = { newCount: 0, knownCount: 0, forgottenCount: 0, excludedCount: 0, valueCount: 0 };
     const { path } = file;
-    const report: FileReport = {
-      path,
-      format: null,
-      sessionIds: [],
-      ...counts,
-      replaced: {},
-      warnings: [],
-      isUnchanged: false,
-      error: null,
-    };
+    const report = reportOf(path);
     const exclusions = this.#exclusions();
     if (exclusions.hasPath(path)) return { ...report, excludedCount: 1 };
     const open = new Map<string, OpenImport>();
@@ -776,6 +761,25 @@ function pointOf(path: TranscriptPath, before: Iterable<string>, isEnd: boolean)
 /** Returns true if more messages are needed to tell if the session is a copy of a forgotten one. */
 function isTooShort({ session, opening, pending }: OpenImport): boolean {
   return session === undefined && opening.length < OPENING_MESSAGES && pending.length < BATCH_MESSAGES_MAX;
+}
+
+const NO_COUNTS = { newCount: 0, knownCount: 0, forgottenCount: 0, excludedCount: 0, valueCount: 0 };
+
+/** Returns the sum of no reports. */
+export function noCounts(): typeof NO_COUNTS & { replaced: Replaced } {
+  return { ...NO_COUNTS, replaced: {} };
+}
+
+/** Adds the counts of a file to those of an import. */
+export function addReport(sum: ReturnType<typeof noCounts>, report: FileReport): void {
+  for (const name of Object.keys(NO_COUNTS) as (keyof typeof NO_COUNTS)[]) sum[name] += report[name];
+  addCounts(sum.replaced, report.replaced);
+}
+
+/** Returns the report of a file in which nothing was found yet, or what is known of it. */
+export function reportOf(path: string, about: Partial<FileReport> = {}): FileReport {
+  const none = { format: null, sessionIds: [], warnings: [], isUnchanged: false, error: null };
+  return { path, ...none, ...noCounts(), ...about };
 }
 
 export function addCounts(sum: Replaced, counts: Replaced | undefined): void {

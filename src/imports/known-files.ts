@@ -4,7 +4,7 @@ import { isNotYet } from "../importers/message-event.ts";
 import { canFollow, IMPORTERS, READING_VERSION } from "../importers/registry.ts";
 import type { FoundInFile, ImportedFile, KnownPart } from "../session/moving/intake.ts";
 import type { OpenedStore } from "../session/opened-store.ts";
-import type { FileReport, ImportRun } from "./import-run.ts";
+import { type FileReport, type ImportRun, reportOf } from "./import-run.ts";
 
 /** The state of a file in which more may be found when it is read again. */
 const UNKNOWN = "";
@@ -25,8 +25,6 @@ export class KnownFiles {
   /** The rows of this import, and those of them that are not in the store. */
   readonly #rows: ImportedFile[] = [];
   #unkept: ImportedFile[] = [];
-  #policy: string | undefined;
-  #rules = "";
 
   constructor(run: ImportRun, store: OpenedStore, importers: readonly Importer[]) {
     this.#run = run;
@@ -49,7 +47,6 @@ export class KnownFiles {
     return unchanged;
   }
 
-  /** Returns what was found in a file that has not changed since it was imported whole. */
   found(path: string, stamp: string, policy: string): FoundInFile | undefined {
     const last = this.#store.intake.foundInFile(path, this.#stateOf(stamp, policy));
     return last?.isUnchanged === true ? last.found : undefined;
@@ -71,7 +68,6 @@ export class KnownFiles {
     if (this.#rows.length % ROWS_MAX === 0) this.keep(false);
   }
 
-  /** Tells the store about the noted files, so that the next import passes over them. */
   keep(isSummarized: boolean): void {
     const awaiting = this.#run.awaitingPaths();
     const rows = (isSummarized ? this.#rows : this.#unkept).filter(({ path }) => !awaiting.has(path));
@@ -119,17 +115,11 @@ export class KnownFiles {
   }
 
   #rulesOf(policy: string): string {
-    if (policy !== this.#policy) {
-      this.#policy = policy;
-      this.#rules = hash("sha256", [READING_VERSION, ...this.#ownNames, policy].join(" "), "base64");
-    }
-    return this.#rules;
+    return hash("sha256", [READING_VERSION, ...this.#ownNames, policy].join(" "), "base64");
   }
 }
 
-/** Returns the report of a file that was not read, because it has not changed. */
 export function unchangedReport(path: string, found: FoundInFile): FileReport {
   const { format, sessionIds, messageCount: knownCount, forgottenCount, excludedCount } = found;
-  const counts = { newCount: 0, knownCount, forgottenCount, excludedCount, valueCount: 0, replaced: {} };
-  return { path, format, sessionIds, ...counts, warnings: [], isUnchanged: true, error: null };
+  return reportOf(path, { format, sessionIds, knownCount, forgottenCount, excludedCount, isUnchanged: true });
 }

@@ -6,7 +6,6 @@ import type { EarlierIds, ImportFile, ReadableEvent } from "../importers/importe
 import { parsedOf } from "../importers/message-event.ts";
 import type { KnownPart } from "../session/moving/intake.ts";
 
-/** A file, and the part of it whose messages are in the store. */
 export type FileToRead = ImportFile & { known?: KnownPart | undefined };
 
 /** Messages of one session that an earlier import has read, one after the other in the file. */

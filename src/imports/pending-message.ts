@@ -87,7 +87,6 @@ function blocksOf({ content }: ToolResultPart): Exclude<ToolResultPart["content"
   return typeof content === "string" ? [{ type: "text", text: content }] : content;
 }
 
-/** Returns a message as the store takes it in. */
 export function incomingOf(event: PendingMessage): IncomingMessage {
   const { message, growthOf } = event;
   const seq = event.kind === "restored" ? event.seq : undefined;

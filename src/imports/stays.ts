@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { isPartOf, projectAt } from "../core/project.ts";
 
 export interface StayRules {
-  /** The folder of the session. */
   folder: string | undefined;
   isExcluded: (folder: string, project: string) => boolean;
   /** True if the user names the project of all messages. */
@@ -21,7 +20,6 @@ export const EXCLUDED = "/excluded";
 export class Stays<Import> {
   readonly #rules: StayRules;
   readonly #names = new Map<string, string>();
-  /** The projects of the stays, by name. */
   readonly #projects = new Map<string, string>();
   /** True if the agent was in an excluded folder: its summaries and titles may tell what was said there. */
   hasExcluded = false;

@@ -7,7 +7,6 @@ import { secretsIn } from "./redaction/secrets.ts";
 import { mapStrings } from "./redaction/strings.ts";
 import { isNamedSecret } from "./redaction/value-rules.ts";
 
-/** A secret in the store. */
 export interface StoredSecret {
   kind: string;
   /** Null for a secret in an item that belongs to no session. */

@@ -6,10 +6,8 @@ import { ID_CHARS_MAX } from "../../core/limits.ts";
 import type { MessageInput } from "../../core/message.ts";
 import type { Session } from "../../session/session.ts";
 
-/** The field of a message's metadata that has the id of its event. */
 const EVENT = "adkEvent";
 
-/** Returns the id of the event that a message came from. */
 export function eventIdOf(message: { metadata?: Record<string, unknown> } | undefined): string | undefined {
   const id = message?.metadata?.[EVENT];
   return typeof id === "string" ? id : undefined;

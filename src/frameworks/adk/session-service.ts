@@ -15,6 +15,7 @@ import {
 import { unless } from "../../core/errors.ts";
 import { setOwn } from "../../core/json.ts";
 import type { Store } from "../../session/store.ts";
+import { everyItem } from "../every.ts";
 import { appendEventMessages } from "./event-messages.ts";
 import { type SessionKey, storeSessionIdOf } from "./keys.ts";
 import { putState, readState, type StateValues } from "./scoped-state.ts";
@@ -177,14 +178,9 @@ export class CoppiceSessionService extends BaseSessionService {
 
   #all(appName: string, userId: string | undefined): [SessionKey, StoredSession][] {
     const prefix = ["adk", "sessions", appName, ...(userId === undefined ? [] : [userId])];
-    const all: [SessionKey, StoredSession][] = [];
-    for (;;) {
-      const page = this.#store.items.list(prefix, { offset: all.length, limit: PAGE });
-      for (const { namespace, key: sessionId, value } of page) {
-        all.push([{ appName, userId: namespace[3]!, sessionId }, value as unknown as StoredSession]);
-      }
-      if (page.length < PAGE) return all;
-    }
+    return everyItem(this.#store.items, prefix).map(({ namespace, key: sessionId, value }) => {
+      return [{ appName, userId: namespace[3]!, sessionId }, value as unknown as StoredSession];
+    });
   }
 
   #stored({ appName, userId, sessionId }: SessionKey): StoredSession | undefined {

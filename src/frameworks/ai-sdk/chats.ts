@@ -2,20 +2,17 @@ import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { UIMessage } from "ai";
 import { unless } from "../../core/errors.ts";
-import type { Message } from "../../core/message.ts";
 import type { SessionOptions } from "../../core/options.ts";
+import { everyMessage } from "../../session/aids/every-message.ts";
 import type { Session } from "../../session/session.ts";
 import type { Store } from "../../session/store.ts";
 import { firstDifference, heldFormOf, jsonOf, type StoredUiMessage, uiMessagesIn } from "./ui-messages.ts";
-
-const PAGE_MESSAGES = 10_000;
 
 /** The namespace of an item for each chat: the state in which the last save left it. */
 const SAVED = ["ai-sdk", "chats"];
 
 interface SavedChat {
   messageCount: number;
-  /** The digest of the JSON of the UI messages. */
   digest: string;
   /** The id of the newest message of the session; null if there is none. */
   newestId: number | null;
@@ -105,11 +102,5 @@ function saveAll(session: Session, given: readonly UIMessage[]): boolean {
 }
 
 function storedIn(session: Session): StoredUiMessage[] {
-  const messages: Message[] = [];
-  for (let count = PAGE_MESSAGES; count === PAGE_MESSAGES; ) {
-    const page = session.messages({ seqFrom: messages.length, limit: PAGE_MESSAGES });
-    count = page.length;
-    messages.push(...page);
-  }
-  return uiMessagesIn(messages);
+  return uiMessagesIn([...everyMessage(session)]);
 }

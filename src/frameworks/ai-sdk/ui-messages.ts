@@ -7,7 +7,6 @@ import type { Message, MessageInput } from "../../core/message.ts";
 /** Metadata of a message of the session: the whole UI message, if its translation does not give it back. */
 const WHOLE = "aiSdkChat";
 
-/** A UI message of a chat, and the messages of the session that hold it. */
 export interface StoredUiMessage {
   message: UIMessage;
   heldBy: readonly Message[];
@@ -72,7 +71,6 @@ export function firstDifference(heldBy: readonly Message[], held: readonly Messa
   return index === -1 ? heldBy.length : index;
 }
 
-/** Returns true if the session holds in a message what it should. */
 export function holds({ role, parts, metadata }: Message, input: MessageInput | undefined): boolean {
   if (input === undefined) return false;
   const form = { role: input.role, parts: input.parts, metadata: input.metadata ?? {} };

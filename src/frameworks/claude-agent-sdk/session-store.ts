@@ -4,10 +4,10 @@ import type { JsonValue } from "../../core/message.ts";
 import { projectAt } from "../../core/project.ts";
 import type { ImportEvent, ImportedMessage, ImportedSession } from "../../importers/importer.ts";
 import { titleOf } from "../../importers/names.ts";
-import type { Items } from "../../session/items.ts";
 import { internalsOf, type OpenedStore } from "../../session/opened-store.ts";
 import type { Session } from "../../session/session.ts";
 import type { Store } from "../../session/store.ts";
+import { everyEntry, everyItem } from "../every.ts";
 import { eventsOf, waitingFrom } from "./transcript.ts";
 
 // The SDK's types, in its shapes, so that this module does not need the SDK.
@@ -52,7 +52,6 @@ interface Transcript {
   waitingFrom?: number;
 }
 
-/** A message to append, and the session that it is said in. */
 interface Said {
   origin: ImportedSession;
   message: ImportedMessage;
@@ -60,10 +59,6 @@ interface Said {
 
 const ROOT = "claude-agent-sdk";
 const SOURCE = "claude-code";
-
-/** Entries that are read at once. */
-const PAGE_ENTRIES = 1_000;
-const PAGE_ITEMS = 10_000;
 
 /**
  * A `SessionStore` of the Claude Agent SDK. `load` returns the entries as they were appended. The same entries become messages, as an
@@ -140,13 +135,7 @@ export class CoppiceSessionStore {
     const transcript = this.#transcript(key);
     if (transcript === undefined) return null;
     const { entries } = this.#store.session(transcript.session);
-    const loaded: JsonValue[] = [];
-    for (let after = 0; ; ) {
-      const page = entries.list({ after, limit: PAGE_ENTRIES });
-      loaded.push(...page.map(({ value }) => value));
-      if (page.length < PAGE_ENTRIES) return loaded as SessionStoreEntry[];
-      after = page.at(-1)!.position;
-    }
+    return Array.from(everyEntry(entries), ({ value }) => value as unknown as SessionStoreEntry);
   }
 
   async listSessions(projectKey: string): Promise<{ sessionId: string; mtime: number }[]> {
@@ -154,7 +143,9 @@ export class CoppiceSessionStore {
   }
 
   async listSubkeys(key: { projectKey: string; sessionId: string }): Promise<string[]> {
-    return this.#items(namespaceOf(key)).flatMap(({ key: subpath }) => (subpath === "" ? [] : [subpath]));
+    return everyItem(this.#store.items, namespaceOf(key)).flatMap(({ key: subpath }) =>
+      subpath === "" ? [] : [subpath],
+    );
   }
 
   /**
@@ -164,7 +155,7 @@ export class CoppiceSessionStore {
   async delete(key: SessionKey): Promise<void> {
     await this.#inOrder(async () => {
       const isForgotten = this.#store.atomically(() => {
-        const wanted = this.#items(namespaceOf(key)).filter(
+        const wanted = everyItem(this.#store.items, namespaceOf(key)).filter(
           (item) => key.subpath === undefined || item.key === key.subpath,
         );
         for (const { value } of wanted) this.#store.forget(transcriptIn(value).session);
@@ -180,18 +171,9 @@ export class CoppiceSessionStore {
   }
 
   #mainTranscripts(projectKey: string): { sessionId: string; transcript: Transcript }[] {
-    return this.#items([ROOT, projectKey]).flatMap(({ namespace, key, value }) => {
+    return everyItem(this.#store.items, [ROOT, projectKey]).flatMap(({ namespace, key, value }) => {
       return key === "" ? [{ sessionId: namespace[2]!, transcript: transcriptIn(value) }] : [];
     });
-  }
-
-  #items(prefix: readonly string[]): ReturnType<Items["list"]> {
-    const items: ReturnType<Items["list"]> = [];
-    for (;;) {
-      const page = this.#store.items.list(prefix, { offset: items.length, limit: PAGE_ITEMS });
-      items.push(...page);
-      if (page.length < PAGE_ITEMS) return items;
-    }
   }
 
   /** Opens the session that an import of the transcript would fill, unless it holds the transcript of another project. */

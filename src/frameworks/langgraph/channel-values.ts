@@ -2,7 +2,6 @@ import type { Store } from "../../session/store.ts";
 import { applyDifference, type Difference, differenceOf } from "./difference.ts";
 import { sessionIdOf } from "./thread.ts";
 
-/** A channel in one of the namespaces of a thread. */
 export interface Channel {
   threadId: string;
   ns: string;

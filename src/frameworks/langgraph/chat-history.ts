@@ -2,12 +2,10 @@ import { BaseListChatMessageHistory } from "@langchain/core/chat_history";
 import { type BaseMessage, mapStoredMessagesToChatMessages, type StoredMessage } from "@langchain/core/messages";
 import type { Session } from "../../session/session.ts";
 import type { Store } from "../../session/store.ts";
+import { everyEntry } from "../every.ts";
 import { recallableMessage } from "./messages.ts";
 import { appendRecallable } from "./thread.ts";
 
-const PAGE = 10_000;
-
-/** An entry of the session. */
 type HistoryEntry = { type: "langchain message"; message: StoredMessage } | { type: "langchain clear" };
 
 /**
@@ -27,15 +25,10 @@ export class CoppiceChatMessageHistory extends BaseListChatMessageHistory {
 
   async getMessages(): Promise<BaseMessage[]> {
     let messages: StoredMessage[] = [];
-    for (let after = 0, count = PAGE; count === PAGE; ) {
-      const page = this.#session.entries.list({ after, limit: PAGE });
-      count = page.length;
-      for (const { position, value } of page) {
-        after = position;
-        const entry = value as unknown as HistoryEntry;
-        if (entry.type === "langchain clear") messages = [];
-        else if (entry.type === "langchain message") messages.push(entry.message);
-      }
+    for (const { value } of everyEntry(this.#session.entries)) {
+      const entry = value as unknown as HistoryEntry;
+      if (entry.type === "langchain clear") messages = [];
+      else if (entry.type === "langchain message") messages.push(entry.message);
     }
     return mapStoredMessagesToChatMessages(messages);
   }

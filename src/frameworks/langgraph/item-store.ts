@@ -14,9 +14,9 @@ import {
 import { StoreError } from "../../core/errors.ts";
 import { rankTexts } from "../../recall/rank-texts.ts";
 import type { Store } from "../../session/store.ts";
+import { everyItem, everyNamespace } from "../every.ts";
 import { matches } from "./item-filter.ts";
 import { textOfValue } from "./item-text.ts";
-import { namespacesUnder } from "./namespaces.ts";
 
 /** The value of a checkpoint's item in the store. */
 interface StoredValue {
@@ -30,7 +30,6 @@ interface Candidate extends SearchItem {
 }
 
 const ROOT = ["langgraph", "store"];
-const PAGE = 10_000;
 
 /**
  * LangGraph's long-term memory in a store: values by namespace and key, with filters and search. Search is by words, as in
@@ -77,7 +76,8 @@ export class CoppiceStore extends BaseStore {
 
   #search({ namespacePrefix, filter = {}, limit = 10, offset = 0, query }: SearchOperation): SearchItem[] {
     validateNamespace(namespacePrefix, { allowEmpty: true, allowReservedRoot: true });
-    const found = this.#candidates(namespacePrefix).filter(({ value }) => matches(value, filter));
+    const candidates = everyItem(this.#store.items, [...ROOT, ...namespacePrefix]).map(candidateOf);
+    const found = candidates.filter(({ value }) => matches(value, filter));
     found.sort((left, right) => right.updatedAt.getTime() - left.updatedAt.getTime());
     if (!query) return found.slice(offset, offset + limit).map(itemOf);
     const searched = found.filter(({ index }) => index !== false);
@@ -89,17 +89,9 @@ export class CoppiceStore extends BaseStore {
       .map(({ index, score }) => ({ ...itemOf(searched[index]!), score }));
   }
 
-  #candidates(prefix: readonly string[]): Candidate[] {
-    const found: Candidate[] = [];
-    for (let offset = 0; offset === found.length; offset += PAGE) {
-      found.push(...this.#store.items.list([...ROOT, ...prefix], { offset, limit: PAGE }).map(candidateOf));
-    }
-    return found;
-  }
-
   #namespaces({ matchConditions = [], maxDepth, limit, offset }: ListNamespacesOperation): string[][] {
     const known = new Map<string, string[]>();
-    for (const [, , ...namespace] of namespacesUnder(this.#store, ROOT)) {
+    for (const [, , ...namespace] of everyNamespace(this.#store.items, ROOT)) {
       if (!matchConditions.every((condition) => doesMatch(namespace, condition))) continue;
       const cut = namespace.slice(0, maxDepth);
       known.set(JSON.stringify(cut), cut);

@@ -25,7 +25,6 @@ function textsAt(value: unknown, [step, ...rest]: readonly string[]): string[] {
   return isField ? textsAt((value as Record<string, unknown>)[step], rest) : [];
 }
 
-/** Every text, number and boolean in a value. */
 function leavesOf(value: unknown): string[] {
   if (typeof value === "object" && value !== null) return Object.values(value).flatMap(leavesOf);
   return value === null || value === undefined ? [] : [String(value)];

@@ -26,7 +26,6 @@ const FILE_TYPES: Record<string, string> = {
   file: "application/octet-stream",
 };
 
-/** Returns true for a list of messages of LangChain. */
 export function isMessages(value: unknown): value is BaseMessage[] {
   return Array.isArray(value) && value.every((item) => typeof item?.getType === "function" && "content" in item);
 }

@@ -24,10 +24,10 @@ import {
 import { StoreError, unless } from "../../core/errors.ts";
 import { setOwn } from "../../core/json.ts";
 import type { Store } from "../../session/store.ts";
+import { everyNamespace } from "../every.ts";
 import { ChannelValues, type SerializedBytes } from "./channel-values.ts";
 import { changedElements, type Difference } from "./difference.ts";
 import { isMessages, listedMessage, type RecallableMessage, recallableMessage } from "./messages.ts";
-import { namespacesUnder } from "./namespaces.ts";
 import { deserialize, type Serialized, serialize } from "./serialized.ts";
 import { appendRecallable, sessionIdOf } from "./thread.ts";
 
@@ -306,7 +306,7 @@ export class CoppiceSaver extends BaseCheckpointSaver {
   #places(config: RunnableConfig): Place[] {
     const { thread_id: threadId, checkpoint_ns: ns } = config.configurable ?? {};
     const prefix = ["langgraph", "checkpoints", ...(threadId === undefined ? [] : [threadId])];
-    return namespacesUnder(this.#store, prefix)
+    return everyNamespace(this.#store.items, prefix)
       .map(([, , thread, name]) => ({ threadId: thread!, ns: name! }))
       .filter((place) => ns === undefined || place.ns === ns);
   }

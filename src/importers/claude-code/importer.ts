@@ -430,7 +430,6 @@ function isContent(content: JsonValue | undefined): boolean {
   return typeof content === "string" || Array.isArray(content);
 }
 
-/** Returns true if an earlier line has the same uuid and content. */
 function isRepeat({ contentByUuid }: BranchState, line: JsonObject, content: JsonValue): boolean {
   const uuid = stringOf(line.uuid);
   if (uuid === undefined) return false;

@@ -104,7 +104,6 @@ export const TOLD_ATTACHMENTS: ReadonlySet<unknown> = new Set([
   "task_status",
 ]);
 
-/** The types of attachments that hold the words of a hook. */
 export const HOOK_ATTACHMENTS: ReadonlySet<unknown> = new Set([
   "hook_additional_context",
   "hook_blocking_error",

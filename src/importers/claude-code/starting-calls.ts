@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { StoreError } from "../../core/errors.ts";
 import { chunksOf } from "../files.ts";
-import { type JsonObject, parseJson, readLines } from "../lines.ts";
+import { type JsonObject, readLines, valueIn } from "../lines.ts";
 import { objectOf, objectsOf, stringOf } from "../values.ts";
 
 interface StartingCall {
@@ -21,7 +21,6 @@ export class StartingCalls {
   readonly #idByAgent = new Map<string, string>();
   readonly #idByPrompt = new Map<string, string>();
 
-  /** Notes the calls in a line, and the subagents that it links to calls. */
   see(line: JsonObject): void {
     const { type, agentId: followed } = objectOf(line.data);
     if (type === "agent_progress") this.#link(stringOf(followed), stringOf(line.parentToolUseID));
@@ -40,7 +39,6 @@ export class StartingCalls {
     }
   }
 
-  /** Returns true if a line has linked the subagent to its call. */
   isLinked(agentId: string): boolean {
     return this.#idByAgent.has(agentId);
   }
@@ -81,8 +79,7 @@ export async function startingCallBeside(
     for await (const found of readLines({ path: parent, chunks: chunksOf(parent) })) {
       const text = "text" in found ? found.text : "";
       if (!text.includes(agentId) && !text.includes('"prompt"')) continue;
-      const parsed = parseJson(text);
-      if ("value" in parsed) calls.see(objectOf(parsed.value));
+      calls.see(objectOf(valueIn(text)));
     }
   } catch (error) {
     // A file that cannot be read is reported when it is imported itself.

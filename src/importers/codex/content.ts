@@ -1,16 +1,16 @@
-import type { DataPart, FilePart, JsonValue, Part, TextPart, ToolResultPart } from "../../core/message.ts";
-import { dataPartOf, filePartOf, resultTextOf } from "../file-parts.ts";
+import type { JsonValue, Part, ToolResultPart } from "../../core/message.ts";
+import { dataPartOf, filePartOf, type PlainPart, resultPart, resultTextOf } from "../file-parts.ts";
 import type { JsonObject } from "../lines.ts";
 import { objectOf, objectsOf, stringOf } from "../values.ts";
 
 /** Returns the parts in the `content` of an item: blocks of OpenAI's Responses API. */
-export function contentPartsOf(content: JsonValue | undefined): (TextPart | FilePart | DataPart)[] {
+export function contentPartsOf(content: JsonValue | undefined): PlainPart[] {
   if (content === undefined || content === null) return [];
   if (typeof content === "string") return [{ type: "text", text: content }];
   return (Array.isArray(content) ? content : [content]).map(contentPartOf);
 }
 
-function contentPartOf(block: JsonValue): TextPart | FilePart | DataPart {
+function contentPartOf(block: JsonValue): PlainPart {
   const { type, text, image_url: url, ...fields } = objectOf(block);
   if (typeof text === "string" && (type === "input_text" || type === "output_text" || type === "text")) {
     return { type: "text", ...fields, text };
@@ -78,19 +78,12 @@ export function resultPartOf(item: JsonObject): ToolResultPart | undefined {
   const { type, call_id, output, tools } = item;
   const toolCallId = stringOf(call_id);
   if (toolCallId === undefined) return undefined;
-  if (type === "tool_search_output") return { type: "tool_result", toolCallId, content: resultTextOf(tools) };
+  if (type === "tool_search_output") return resultPart(toolCallId, resultTextOf(tools));
   if (type !== "function_call_output" && type !== "custom_tool_call_output") return undefined;
-  if (typeof output === "string") return { type: "tool_result", toolCallId, content: output };
-  if (Array.isArray(output)) return { type: "tool_result", toolCallId, content: contentPartsOf(output) };
   const { content, content_items, body, success } = objectOf(output);
   const answer = content_items ?? content ?? body ?? output;
-  const part: ToolResultPart = {
-    type: "tool_result",
-    toolCallId,
-    content: Array.isArray(answer) ? contentPartsOf(answer) : resultTextOf(answer),
-  };
-  if (success === false) part.isError = true;
-  return part;
+  const isError = success === false || undefined;
+  return resultPart(toolCallId, Array.isArray(answer) ? contentPartsOf(answer) : resultTextOf(answer), { isError });
 }
 
 export function wordsOf(parts: readonly Part[]): string[] {

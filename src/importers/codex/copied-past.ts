@@ -19,7 +19,6 @@ export class CopiedPast {
   /** How many items of the past the copy has reached; undefined outside of a copy of this session. */
   #reached: number | undefined;
 
-  /** Begins a copy, if the description says so. */
   begin({ id, forked_from_id: forkedFrom }: JsonObject, timeMs: number | undefined): void {
     const isSame = this.#id !== undefined && stringOf(id) === this.#id;
     this.#isFork ||= this.#id === undefined && forkedFrom !== undefined && forkedFrom !== null;

@@ -1,7 +1,7 @@
 import type { Part } from "../../core/message.ts";
 import { fileNameOf } from "../conversations.ts";
 import { messageEntry, resultEntry } from "../entry.ts";
-import { dataPartOf, resultTextOf } from "../file-parts.ts";
+import { dataPartOf, resultPart, resultTextOf } from "../file-parts.ts";
 import type { Importer } from "../importer.ts";
 import { headObjects, type JsonLine, type JsonObject, readJsonLines } from "../lines.ts";
 import { notYet } from "../message-event.ts";
@@ -123,9 +123,8 @@ function resultOf(item: JsonObject): Part {
   const { status, aggregated_output: output, exit_code: code, result, error, results, agents_states: states } = item;
   const { content, structured_content } = objectOf(result);
   const said = output ?? objectOf(error).message ?? content ?? structured_content ?? result ?? results ?? states;
-  const part: Part = { type: "tool_result", toolCallId: callIdOf(item), content: resultTextOf(said ?? status ?? "") };
   const isFailed = status === "failed" || status === "declined" || (typeof code === "number" && code !== 0);
-  return isFailed ? { ...part, isError: true } : part;
+  return resultPart(callIdOf(item), resultTextOf(said ?? status ?? ""), { isError: isFailed || undefined });
 }
 
 function callIdOf({ id, type }: JsonObject): string {

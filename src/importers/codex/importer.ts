@@ -96,17 +96,13 @@ class CodexTranslator extends Translator<JsonLine> {
         return;
       }
       case "response_item":
-        this.#addItem(payload, info);
-        return;
+        return this.#addItem(payload, info);
       case "event_msg":
-        this.#addEvent(payload, info);
-        return;
+        return this.#addEvent(payload, info);
       case "compacted":
-        this.#addCompacted(payload, info);
-        return;
+        return this.#addCompacted(payload, info);
       case "inter_agent_communication":
-        this.#addWords([{ type: "data", data: payload }], payload, info);
-        return;
+        return this.#addWords([{ type: "data", data: payload }], payload, info);
       default:
         return BOOKKEEPING_TYPES.has(type) ? undefined : `unknown type of line: ${JSON.stringify(type)}`;
     }
@@ -127,33 +123,27 @@ class CodexTranslator extends Translator<JsonLine> {
     }
   }
 
-  #addItem(item: JsonObject, info: LineInfo): void {
+  #addItem(item: JsonObject, info: LineInfo): string | undefined {
     if (this.#copied.isKnown(item, millisecondsOf(info.timestamp))) return;
+    const { type, author, recipient } = item;
     const answer = resultPartOf(item);
-    if (answer !== undefined) {
-      this.#addAnswer(answer, info);
-      return;
-    }
+    if (answer !== undefined) return this.#addAnswer(answer, info);
     const parts = assistantPartsOf(item);
-    if (parts !== undefined) {
-      this.#addReply(item, parts, info);
-      return;
+    if (parts !== undefined) return this.#addReply(item, parts, info);
+    if (type !== "agent_message" && type !== "message") {
+      return BOOKKEEPING_ITEMS.has(type) ? undefined : `unknown type of item: ${JSON.stringify(type ?? null)}`;
     }
-    if (item.type === "agent_message") {
-      // Agents of one session write to each other. The model gets such a message like words of the user.
-      const { type, author, recipient } = item;
-      this.#addWords(contentPartsOf(item.content), item, info, { about: saidOf({ type, author, recipient }) });
-    } else if (item.type === "message") {
-      const content = contentPartsOf(item.content);
-      // An event may have only the words of the user.
-      const earlierIds = this.#repeats.seeWords([...wordsOf(content), ...ownWordsOf(content)]);
-      this.#addWords(content, item, info, { earlierIds });
-    } else if (!BOOKKEEPING_ITEMS.has(item.type)) {
-      this.warn(info.line, `unknown type of item: ${JSON.stringify(item.type ?? null)}`);
+    const content = contentPartsOf(item.content);
+    // Agents of one session write to each other. The model gets such a message like words of the user.
+    if (type === "agent_message") {
+      return this.#addWords(content, item, info, { about: saidOf({ type, author, recipient }) });
     }
+    // An event may have only the words of the user.
+    const earlierIds = this.#repeats.seeWords([...wordsOf(content), ...ownWordsOf(content)]);
+    return this.#addWords(content, item, info, { earlierIds });
   }
 
-  #addReply(item: JsonObject, parts: Part[], { line, timestamp }: LineInfo): void {
+  #addReply(item: JsonObject, parts: Part[], { line, timestamp }: LineInfo): undefined {
     if (this.#isRepeat(item, timestamp)) return;
     const earlierIds: string[] = [];
     for (const part of parts) {
@@ -172,7 +162,7 @@ class CodexTranslator extends Translator<JsonLine> {
     this.#add(entry, { earlierIds });
   }
 
-  #addAnswer(part: ToolResultPart, { line, timestamp }: LineInfo): void {
+  #addAnswer(part: ToolResultPart, { line, timestamp }: LineInfo): undefined {
     const id = part.toolCallId;
     if (isRepeated(this.#answers, id, part)) return;
     const { answer: earlierIds } = this.#repeats.seeCall(id);
@@ -186,7 +176,7 @@ class CodexTranslator extends Translator<JsonLine> {
     item: JsonObject,
     { line, timestamp }: LineInfo,
     { about = {}, earlierIds = [] }: { about?: JsonObject; earlierIds?: string[] } = {},
-  ): void {
+  ): undefined {
     if (this.#isRepeat(item, timestamp)) return;
     // `developer` and `system` are the program's own words. A system message would stay in every context from now on.
     const metadata = { ...about, ...(item.role === "user" ? {} : saidOf({ role: item.role })) };
@@ -200,7 +190,7 @@ class CodexTranslator extends Translator<JsonLine> {
     this.#add(entry, { earlierIds, isPrompt: item.role === "user" && ownWordsOf(parts).length > 0 });
   }
 
-  #addEvent(event: JsonObject, info: LineInfo): void {
+  #addEvent(event: JsonObject, info: LineInfo): string | undefined {
     const { type } = event;
     if (type === "token_count") {
       const usage = objectOf(event.info).last_token_usage;
@@ -215,7 +205,7 @@ class CodexTranslator extends Translator<JsonLine> {
     else if (TURN_ENDS.has(type)) this.#endTurn(TURN_ENDS.get(type));
     else if (!this.#repeats.see(event, info) && !BOOKKEEPING_EVENTS.has(type)) {
       const kind = type === "item_completed" ? `${type}, ${objectOf(event.item).type}` : (type ?? null);
-      this.warn(info.line, `unknown type of event: ${JSON.stringify(kind)}`);
+      return `unknown type of event: ${JSON.stringify(kind)}`;
     }
   }
 
@@ -230,7 +220,7 @@ class CodexTranslator extends Translator<JsonLine> {
     }
   }
 
-  #addCompacted(payload: JsonObject, info: LineInfo): void {
+  #addCompacted(payload: JsonObject, info: LineInfo): undefined {
     const { message, replacement_history: replacement, ...about } = payload;
     const summary = stringOf(message);
     const parts: Part[] = summary === undefined ? [] : [{ type: "text", text: summary }];

@@ -1,6 +1,6 @@
 import type { JsonValue, Part } from "../../core/message.ts";
 import { type MessageEntry, messageEntry } from "../entry.ts";
-import { dataPartOf, filePartOf, resultTextOf } from "../file-parts.ts";
+import { dataPartOf, filePartOf, resultPart, resultTextOf } from "../file-parts.ts";
 import type { JsonObject } from "../lines.ts";
 import { derivedId, millisecondsOf, objectOf, objectsOf, saidOf, stringOf } from "../values.ts";
 
@@ -204,9 +204,8 @@ function entriesOf(open: OpenEvent): MessageEntry[] {
     const name = stringOf(rest.tool) ?? String(type).replace(/_end$/, "");
     const outputs = [aggregated_output ?? null, stdout ?? null, stderr ?? null, result ?? null];
     const content = resultTextOf(outputs.find((output) => output !== null && output !== "") ?? "");
-    const answer: Part = { type: "tool_result", toolCallId: callId, content };
     const isFailed = rest.success === false || (typeof rest.exit_code === "number" && rest.exit_code !== 0);
-    if (isFailed) answer.isError = true;
+    const answer = resultPart(callId, content, { isError: isFailed || undefined });
     const call: Part = { type: "tool_call", toolCallId: callId, name, args: rest };
     return [
       messageEntry(line, "assistant", id, [call], createdAt, metadata),

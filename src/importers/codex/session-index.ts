@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { parseJson } from "../lines.ts";
+import { textAt } from "../beside.ts";
+import { valueIn } from "../lines.ts";
 import { objectOf, stringOf } from "../values.ts";
 
 /** The folders between a rollout and the folder of Codex: `sessions/<year>/<month>/<day>`, or `archived_sessions`. */
@@ -17,19 +17,10 @@ export function nameInIndex(path: string, id: string): string | undefined {
   return undefined;
 }
 
-function textAt(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return undefined;
-  }
-}
-
 function nameIn(text: string, id: string): string | undefined {
   for (const line of text.split("\n").reverse()) {
     if (!line.includes(id)) continue;
-    const parsed = parseJson(line);
-    const entry = objectOf("value" in parsed ? parsed.value : null);
+    const entry = objectOf(valueIn(line));
     if (entry.id === id) return stringOf(entry.thread_name);
   }
   return undefined;

@@ -16,7 +16,6 @@ export interface SessionItem {
   after?: string | null;
   /** True if the file may end within what was saved of it at once. */
   isOpen?: boolean;
-  /** True for the request that was sent last. */
   isLast?: boolean;
   /** Set after the last request if some were taken back: the ids of all others. */
   kept?: ReadonlySet<string | null>;

@@ -2,7 +2,7 @@ import type { JsonValue, Part } from "../../core/message.ts";
 import { type MessageEntry, messageEntry, resultEntry } from "../entry.ts";
 import { dataPartOf } from "../file-parts.ts";
 import { injected } from "../injected.ts";
-import { isObject, type JsonObject, parseJson } from "../lines.ts";
+import { isObject, type JsonObject, valueIn } from "../lines.ts";
 import { millisecondsOf, numberOf, objectOf, objectsOf, pathOfAddress, saidOf, stringOf } from "../values.ts";
 import { pathIn } from "./prompt.ts";
 
@@ -121,8 +121,7 @@ function callsIn({ toolCallRounds }: JsonObject): Call[] {
       const { arguments: given } = call;
       const id = stringOf(call.id) ?? `${round}.${index}`;
       const name = stringOf(call.name) ?? "unknown";
-      const parsed = typeof given === "string" && given !== "" ? parseJson(given) : { value: given || {} };
-      const args = "value" in parsed ? parsed.value : { text: given as string };
+      const args = typeof given === "string" && given !== "" ? valueIn(given, { text: given }) : given || {};
       return { id, shownId: id.replace(/__vscode-\d+$/, ""), name, args, round, time: millisecondsOf(timestamp) };
     }),
   );
@@ -178,8 +177,8 @@ function argsOf({ resultDetails, toolSpecificData, invocationMessage }: JsonObje
   const line = stringOf(userEdited) ?? stringOf(toolEdited) ?? stringOf(original) ?? stringOf(command);
   if (kind === "terminal" && line !== undefined) return { command: line };
   const { input } = objectOf(resultDetails);
-  const parsed = typeof input === "string" ? parseJson(input) : { problem: "" };
-  if ("value" in parsed && isObject(parsed.value)) return parsed.value;
+  const given = typeof input === "string" ? valueIn(input) : undefined;
+  if (isObject(given)) return given;
   if (isObject(rawInput)) return rawInput;
   const [address] = Object.keys(objectOf(objectOf(invocationMessage).uris));
   return saidOf({ filePath: pathOfAddress(address), message: textOf(invocationMessage ?? null) || null });

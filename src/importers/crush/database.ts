@@ -3,12 +3,20 @@ import type { JsonValue, Part } from "../../core/message.ts";
 import { timeOf } from "../conversations.ts";
 import { eventsOfSessions, type StoredJson } from "../database-sessions.ts";
 import { type MessageEntry, messageEntry } from "../entry.ts";
-import { dataPartOf, filePartOf, functionCallOf } from "../file-parts.ts";
+import {
+  dataPartOf,
+  filePartOf,
+  functionCallOf,
+  type PlainPart,
+  resultPart,
+  textParts,
+  thoughtParts,
+} from "../file-parts.ts";
 import type { DatabaseFormat } from "../foreign-database.ts";
 import { injected } from "../injected.ts";
-import type { DamagedLine, JsonObject } from "../lines.ts";
+import type { JsonObject } from "../lines.ts";
 import { notYet } from "../message-event.ts";
-import { type SessionFacts, type TranslatedFile, Translator } from "../translator.ts";
+import { type SessionFacts, Translator } from "../translator.ts";
 import { objectOf, objectsOf, saidOf, stringOf } from "../values.ts";
 
 const TABLES = {
@@ -20,41 +28,30 @@ const TABLES = {
   },
 } as const;
 
+/**
+ * Reads the database of Crush, `.crush/crush.db` in a project's folder, with all of its sessions and subagents. In warnings, the line
+ * is the row id.
+ */
 export const crushDatabase: DatabaseFormat<keyof typeof TABLES> = {
   tables: TABLES,
   eventsIn: (database, file) =>
-    eventsOfSessions(database, file, (session, messages) =>
-      new CrushTranslator(file, session).translate(numbered(messages)),
-    ),
+    eventsOfSessions(database, file, (session, messages) => new CrushTranslator(file, session).translate(messages)),
 };
-
-type CrushMessage = StoredJson & { line: number };
-
-async function* numbered(stored: AsyncIterable<StoredJson | DamagedLine>): AsyncGenerator<CrushMessage | DamagedLine> {
-  for await (const found of stored) yield "problem" in found ? found : { ...found, line: found.row.rowid };
-}
 
 /** Names that Crush gives a session before it has one. */
 const NO_TITLE = /^(?:New|Untitled) Session$/;
 
 const ROLES = ["system", "user", "assistant", "tool"] as const;
 
-class CrushTranslator extends Translator<CrushMessage> {
-  readonly #session: JsonObject;
-
-  constructor(file: TranslatedFile, session: JsonObject) {
-    super(file);
-    this.#session = session;
-  }
-
-  protected override read({ line, row, content }: CrushMessage): MessageEntry[] | string {
+class CrushTranslator extends Translator<StoredJson, JsonObject> {
+  protected override read({ line, row, content }: StoredJson): MessageEntry[] | string {
     const role = ROLES.find((one) => one === row.role);
     if (role === undefined) return `unknown role: ${JSON.stringify(row.role)}`;
     const blocks = objectsOf(content);
     const isOpen = role === "assistant" && !blocks.some(({ type }) => type === "finish");
     if (isOpen && this.file.isFinished !== true) return notYet("the reply is still being written");
     const { id, model, provider, is_summary_message } = row;
-    const isSummary = is_summary_message === 1 || id === this.#session.summary_message_id;
+    const isSummary = is_summary_message === 1 || id === this.given.summary_message_id;
     const parts = blocks.flatMap((block) => partsOf(block));
     if (parts.length === 0) return [];
     const about = { ...saidOf({ model, provider }), ...(isSummary && { isCompactSummary: true }) };
@@ -62,7 +59,7 @@ class CrushTranslator extends Translator<CrushMessage> {
   }
 
   protected override session(): SessionFacts {
-    const { id, title, parent_session_id } = this.#session;
+    const { id, title, parent_session_id } = this.given;
     const data = dirname(resolve(this.file.path));
     const folder = basename(data) === ".crush" ? dirname(data) : undefined;
     const parentExternalId = stringOf(parent_session_id);
@@ -73,7 +70,7 @@ class CrushTranslator extends Translator<CrushMessage> {
       isSubagent: parentExternalId !== undefined,
       folder,
       title: NO_TITLE.test(String(title)) ? undefined : stringOf(title),
-      createdAtMs: timeOf(this.#session),
+      createdAtMs: timeOf(this.given),
       metadata: saidOf({ cwd: folder }),
     };
   }
@@ -83,10 +80,9 @@ function partsOf({ type, data }: JsonObject): Part[] {
   const { text, hidden, thinking, signature, url, id, name, input, MIMEType, Data, Path, ...about } = objectOf(data);
   switch (type) {
     case "text":
-      if (!stringOf(text)) return [];
-      return [{ type, text: text as string, ...(hidden === true && { injected: true }) }];
+      return hidden === true ? injected(textParts(text)) : textParts(text);
     case "reasoning":
-      return stringOf(thinking) ? [{ type, text: thinking as string, ...saidOf({ signature }) }] : [];
+      return thoughtParts(thinking, saidOf({ signature }));
     case "image_url":
       return [filePartOf(String(url), undefined)];
     case "binary":
@@ -108,16 +104,7 @@ function partsOf({ type, data }: JsonObject): Part[] {
 function resultOf({ tool_call_id, name, content, data, mime_type, is_error }: JsonObject): Part {
   const words = stringOf(content) ?? "";
   const image = stringOf(data) && stringOf(mime_type);
-  return {
-    type: "tool_result",
-    toolCallId: String(tool_call_id),
-    ...saidOf({ name: stringOf(name) }),
-    content: image
-      ? [
-          { type: "text", text: words },
-          { type: "file", mediaType: image, data: data as string },
-        ]
-      : words,
-    ...(is_error === true && { isError: true }),
-  };
+  const file: PlainPart[] = image ? [{ type: "file", mediaType: image, data: data as string }] : [];
+  const said = image ? [{ type: "text" as const, text: words }, ...file] : words;
+  return resultPart(String(tool_call_id), said, { name: stringOf(name), isError: is_error === true || undefined });
 }

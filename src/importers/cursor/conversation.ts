@@ -1,22 +1,19 @@
 import type { JsonValue, Part } from "../../core/message.ts";
 import { type MessageEntry, messageEntry, resultEntry } from "../entry.ts";
-import { dataPartOf, resultTextOf } from "../file-parts.ts";
-import { isObject, type JsonObject, parseJson } from "../lines.ts";
+import { dataPartOf, resultPart, resultTextOf, textParts, thoughtParts } from "../file-parts.ts";
+import { isObject, type JsonObject, valueIn } from "../lines.ts";
 import { notYet } from "../message-event.ts";
-import { type SessionFacts, type TranslatedFile, Translator } from "../translator.ts";
+import { type SessionFacts, Translator } from "../translator.ts";
 import { millisecondsOf, objectOf, objectsOf, saidOf, stringOf } from "../values.ts";
 
 export interface Conversation {
   id: string;
-  /** The conversation that started it. */
   parent?: string;
   data: JsonObject;
   header: JsonObject;
-  /** The ids of its messages. */
   order: readonly string[];
   /** The messages themselves, in older versions. */
   inside: readonly JsonObject[];
-  /** The conversations of its subagents. */
   children: readonly string[];
 }
 
@@ -31,19 +28,12 @@ export interface Bubble {
 const USER = 1;
 const ASSISTANT = 2;
 
-/** Turns the messages of one conversation into events. */
-export class ConversationTranslator extends Translator<Bubble> {
-  readonly #conversation: Conversation;
+export class ConversationTranslator extends Translator<Bubble, Conversation> {
   /** The messages of the model since the last prompt. */
   #reply: object = {};
 
-  constructor(file: TranslatedFile, conversation: Conversation) {
-    super(file);
-    this.#conversation = conversation;
-  }
-
   protected override read({ line, id, value, isLast }: Bubble): string | undefined {
-    const { data } = this.#conversation;
+    const { data } = this.given;
     if (value.type !== USER && value.type !== ASSISTANT) {
       return `message ${id}: type: expected 1 or 2, got ${JSON.stringify(value.type ?? null)}`;
     }
@@ -62,7 +52,7 @@ export class ConversationTranslator extends Translator<Bubble> {
   }
 
   protected override session(): SessionFacts {
-    const { id, parent, data, header } = this.#conversation;
+    const { id, parent, data, header } = this.given;
     const cwd = folderOf(header.workspaceIdentifier) ?? folderOf(data.workspaceIdentifier);
     return {
       externalId: id,
@@ -93,7 +83,7 @@ function promptEntries(line: number, id: string, bubble: JsonObject): MessageEnt
     if (typeof data !== "string") return dataPartOf({ image });
     return { type: "file", mediaType: stringOf(mimeType) ?? "image/png", data, ...saidOf({ uuid, path }) };
   });
-  const parts: Part[] = words === "" ? images : [{ type: "text", text: words }, ...images];
+  const parts = [...textParts(words), ...images];
   return parts.length === 0 ? [] : [messageEntry(line, "user", id, parts, timeOf(bubble))];
 }
 
@@ -102,13 +92,9 @@ function replyEntries(line: number, id: string, bubble: JsonObject, model: JsonV
   const { text, thinking, allThinkingBlocks, toolFormerData: tool, tokenCount } = bubble;
   const thoughts = [thinking, ...objectsOf(allThinkingBlocks)].flatMap((block): Part[] => {
     const { text: thought, thinking: older, signature } = objectOf(typeof block === "string" ? { text: block } : block);
-    const words = stringOf(thought) ?? stringOf(older);
-    return words === undefined
-      ? []
-      : [{ type: "reasoning", text: words, ...saidOf({ signature: stringOf(signature) }) }];
+    return thoughtParts(stringOf(thought) ?? older, saidOf({ signature: stringOf(signature) }));
   });
-  const parts: Part[] = [...thoughts];
-  if (stringOf(text)) parts.push({ type: "text", text: text as string });
+  const parts: Part[] = [...thoughts, ...textParts(text)];
   const call = isObject(tool) ? callOf(id, tool) : undefined;
   if (call !== undefined) parts.push(call.part);
   if (parts.length === 0) return [];
@@ -132,21 +118,18 @@ function callOf(bubbleId: string, tool: JsonObject): { part: Part; result?: Part
   const isOver = words !== "" || isError || status === "completed" || status === "cancelled";
   if (!isOver) return { part };
   const content = words === "" && status === "cancelled" ? "cancelled" : words;
-  return { part, result: { type: "tool_result", toolCallId, name, content, ...(isError && { isError }) } };
+  return { part, result: resultPart(toolCallId, content, { name, isError: isError || undefined }) };
 }
 
 /** Arguments are JSON in a text. */
 function argsOf(given: JsonValue | undefined): JsonValue | undefined {
   if (typeof given !== "string") return isObject(given) ? given : undefined;
-  if (given === "") return undefined;
-  const parsed = parseJson(given);
-  return "value" in parsed ? parsed.value : { text: given };
+  return given === "" ? undefined : valueIn(given, { text: given });
 }
 
 /** Returns the words in the state of an editor, as older versions keep a prompt. */
 function plainText(richText: JsonValue | undefined): string {
-  const parsed = typeof richText === "string" ? parseJson(richText) : undefined;
-  const state = parsed !== undefined && "value" in parsed ? parsed.value : (richText ?? null);
+  const state = typeof richText === "string" ? valueIn(richText, richText) : (richText ?? null);
   const wordsIn = (value: JsonValue): string => {
     const { type, text, children, root } = objectOf(value);
     const words = Array.isArray(children) ? children.map(wordsIn).join(type === "root" ? "\n" : "") : "";

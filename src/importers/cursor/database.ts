@@ -19,7 +19,6 @@ const TABLES = {
 const CONVERSATION = "composerData:";
 const BUBBLE = "bubbleId:";
 
-/** The rows of one conversation. */
 interface ConversationRows {
   rowid: number | undefined;
   bubbles: Map<string, number>;
@@ -27,6 +26,10 @@ interface ConversationRows {
   sums: [count: number, rowid: number, bytes: number];
 }
 
+/**
+ * Reads the database of Cursor, `…/Cursor/User/globalStorage/state.vscdb`, with all of its conversations. Only rows of
+ * conversations are read: other rows hold settings and keys. In warnings, the line is the row id.
+ */
 export const cursorDatabase: DatabaseFormat<keyof typeof TABLES> = { tables: TABLES, eventsIn };
 
 async function* eventsIn(database: CursorDatabase, file: DatabaseFile): AsyncGenerator<ImportEvent> {

@@ -2,7 +2,7 @@ import { basename, dirname } from "node:path";
 import type { JsonValue, Part } from "../../core/message.ts";
 import { fileNameOf } from "../conversations.ts";
 import { type MessageEntry, messageEntry } from "../entry.ts";
-import { dataPartOf } from "../file-parts.ts";
+import { callPart, dataPartOf, textParts } from "../file-parts.ts";
 import type { Importer } from "../importer.ts";
 import { wordsWithin } from "../injected.ts";
 import { headObjects, isObject, type JsonLine, type JsonObject, readJsonLines } from "../lines.ts";
@@ -61,7 +61,6 @@ class TranscriptTranslator extends Translator<JsonLine> {
 
 function partsOf(block: JsonValue, callId: string): Part[] {
   const { type, text, id, name, input } = objectOf(block);
-  if (type === "text" && typeof text === "string") return text === "" ? [] : [{ type, text }];
-  if (type !== "tool_use" || !stringOf(name)) return [dataPartOf(block)];
-  return [{ type: "tool_call", toolCallId: stringOf(id) ?? callId, name: name as string, args: input ?? {} }];
+  if (type === "text" && typeof text === "string") return textParts(text);
+  return [type === "tool_use" ? callPart(stringOf(id) ?? callId, name, input, block) : dataPartOf(block)];
 }

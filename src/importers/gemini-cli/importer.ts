@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { JsonValue, Part } from "../../core/message.ts";
 import { baseNameOf } from "../../core/project.ts";
+import { textAt } from "../beside.ts";
 import { fileNameOf } from "../conversations.ts";
 import { headElements, readDocument, shapeOf } from "../documents.ts";
 import { type MessageEntry, messageEntry, resultEntry } from "../entry.ts";
@@ -90,7 +90,6 @@ class GeminiCliTranslator extends Translator<JsonLine> {
   readonly #known = new Set<string>();
   /** The state of the program, if the file has nothing else yet: a resumed session goes on in its first file. */
   #opening: { id: string; record: JsonObject; line: number } | undefined;
-  /** The newest record. */
   #open: { id: string; reply: object } | undefined;
 
   protected override read({ value: record, line }: JsonLine): string | undefined {
@@ -234,12 +233,7 @@ class GeminiCliTranslator extends Translator<JsonLine> {
 
 /** Returns the folder that newer versions note beside the recordings of a project. */
 function folderOf(chats: string): string | undefined {
-  if (basename(chats) !== "chats") return undefined;
-  try {
-    return stringOf(readFileSync(join(dirname(chats), ".project_root"), "utf8").trim());
-  } catch {
-    return undefined;
-  }
+  return basename(chats) === "chats" ? stringOf(textAt(join(dirname(chats), ".project_root"))?.trim()) : undefined;
 }
 
 /** Returns the name in `~/.gemini/tmp/<project>/chats`, unless it is a hash, as in older versions. */

@@ -1,7 +1,7 @@
-import type { StoredJson } from "../database-sessions.ts";
-import { eventsOfSessions } from "../database-sessions.ts";
-import { type DatabaseFormat, objectIn } from "../foreign-database.ts";
-import type { DamagedLine } from "../lines.ts";
+import { eventsOfSessions, type StoredJson } from "../database-sessions.ts";
+import type { DatabaseFormat } from "../foreign-database.ts";
+import { type DamagedLine, valueIn } from "../lines.ts";
+import { objectOf } from "../values.ts";
 import { type GooseMessage, GooseTranslator } from "./session.ts";
 
 const TABLES = {
@@ -32,9 +32,9 @@ async function* messagesOf(
       yield found;
       continue;
     }
-    const { rowid: line, role, created_timestamp, metadata_json } = found.row;
-    const metadata = objectIn(metadata_json);
-    const about = typeof metadata === "string" ? {} : { metadata };
-    yield { line, value: { role: role!, created: created_timestamp ?? null, content: found.content, ...about } };
+    const { role, created_timestamp, metadata_json } = found.row;
+    const metadata = objectOf(valueIn(String(metadata_json)));
+    const value = { role: role!, created: created_timestamp ?? null, content: found.content, metadata };
+    yield { line: found.line, value };
   }
 }

@@ -1,12 +1,12 @@
 import { basename, extname } from "node:path";
 import type { JsonValue, Part } from "../../core/message.ts";
 import { fileNameOf, timeOf } from "../conversations.ts";
-import { type MessageEntry, messageEntry } from "../entry.ts";
-import { dataPartOf, resultContentOf } from "../file-parts.ts";
+import { type MessageEntry, messageEntry, partKeyOf } from "../entry.ts";
+import { dataPartOf, resultContentOf, resultPart, textParts, thoughtParts } from "../file-parts.ts";
 import { injected } from "../injected.ts";
 import { isObject, type JsonObject } from "../lines.ts";
-import { type SessionFacts, type TranslatedFile, Translator } from "../translator.ts";
-import { derivedId, objectOf, objectsOf, saidOf, stringOf } from "../values.ts";
+import { type SessionFacts, Translator } from "../translator.ts";
+import { booleanOf, derivedId, objectOf, objectsOf, saidOf, stringOf } from "../values.ts";
 
 export interface GooseMessage {
   line: number;
@@ -25,18 +25,11 @@ const NO_TITLE = /^(?:CLI Session|New (?:chat|session).*)$/i;
 
 /**
  * Turns the messages of one session into events. When Goose compacts a session it writes all messages anew, and gives some of them
- * other ids, so a message is known by its time and its words.
+ * other ids, so a message is known by its time and its words. It is given the session's row, or what a file tells about it.
  */
-export class GooseTranslator extends Translator<GooseMessage> {
-  readonly #session: JsonObject;
+export class GooseTranslator extends Translator<GooseMessage, JsonObject> {
   /** True if the model no longer gets the newest message. */
   #isCompacted = false;
-
-  /** @param session  A row of the database, or what a file tells about its session. */
-  constructor(file: TranslatedFile, session: JsonObject) {
-    super(file);
-    this.#session = session;
-  }
 
   protected override read({ line, value }: GooseMessage): MessageEntry[] | string | undefined {
     const { role, content, metadata } = value;
@@ -51,7 +44,7 @@ export class GooseTranslator extends Translator<GooseMessage> {
     const isSummary = this.#isCompacted && userVisible === false && results.length === 0 && others.length > 0;
     this.#isCompacted = agentVisible === false;
     const time = timeOf(value);
-    const id = derivedId(role, time, parts.map(keyOf));
+    const id = derivedId(role, time, parts.map(partKeyOf));
     const entries: MessageEntry[] = results.map((part) =>
       messageEntry(line, "tool", `${id}:${part.toolCallId}`, [part], time),
     );
@@ -63,7 +56,7 @@ export class GooseTranslator extends Translator<GooseMessage> {
   }
 
   protected override session(): SessionFacts {
-    const { id, working_dir, name, description, parent_session_id, session_type, provider_name } = this.#session;
+    const { id, working_dir, name, description, parent_session_id, session_type, provider_name } = this.given;
     const stem = basename(this.file.path, extname(this.file.path));
     const title = stringOf(name) ?? stringOf(description) ?? "";
     const kind = session_type === "user" ? undefined : session_type;
@@ -79,22 +72,15 @@ export class GooseTranslator extends Translator<GooseMessage> {
   }
 }
 
-/** Returns what a part is known by. Arguments may be written in another order. */
-function keyOf(part: Part): JsonValue {
-  return [part.type, stringOf(part.text as JsonValue) ?? stringOf(part.toolCallId as JsonValue) ?? null];
-}
-
 function partsOf(block: JsonValue): Part[] {
   const { type, text, thinking, signature, data, mimeType, id, toolCall, toolResult } = objectOf(block);
   switch (type) {
     case "text":
-      return typeof text === "string" ? (text === "" ? [] : [{ type, text }]) : [dataPartOf(block)];
+      return typeof text === "string" ? textParts(text) : [dataPartOf(block)];
     case "thinking":
     case "reasoning": {
-      const thought = stringOf(thinking) ?? stringOf(text);
-      return thought === undefined
-        ? [dataPartOf(block)]
-        : [{ type: "reasoning", text: thought, ...saidOf({ signature }) }];
+      const thought = thoughtParts(stringOf(thinking) ?? text, saidOf({ signature }));
+      return thought.length > 0 ? thought : [dataPartOf(block)];
     }
     case "redactedThinking":
       return [{ type: "reasoning", text: "", ...saidOf({ redacted: data }) }];
@@ -119,16 +105,14 @@ function partsOf(block: JsonValue): Part[] {
 
 /** Returns a result. What is only for the user repeats what the model gets, in colors. */
 function resultOf(toolCallId: string, { value, error }: JsonObject): Part {
-  if (value === undefined) {
-    return { type: "tool_result", toolCallId, content: stringOf(error) ?? JSON.stringify(error ?? ""), isError: true };
-  }
+  if (value === undefined)
+    return resultPart(toolCallId, stringOf(error) ?? JSON.stringify(error ?? ""), { isError: true });
   const listed = objectsOf(isObject(value) ? value.content : value);
   const forModel = listed.filter(({ annotations }) => {
     const { audience } = objectOf(annotations);
     return !Array.isArray(audience) || audience.includes("assistant");
   });
   const parts = (forModel.length > 0 ? forModel : listed).flatMap(partsOf);
-  const { isError } = objectOf(value);
   const content = parts.length === 0 && typeof value === "string" ? value : resultContentOf(parts);
-  return { type: "tool_result", toolCallId, content, ...(typeof isError === "boolean" && { isError }) };
+  return resultPart(toolCallId, content, { isError: booleanOf(objectOf(value).isError) });
 }

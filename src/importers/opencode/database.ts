@@ -20,7 +20,6 @@ const TABLES = {
   part: { required: ["id", "message_id", "session_id", "data"], others: ["time_updated"], content: "data" },
 } as const;
 
-/** A session, with what is needed to find its messages. */
 interface StoredSession {
   row: JsonObject;
   messages: Row[];
@@ -33,7 +32,6 @@ type OpencodeTables = ForeignDatabase<keyof typeof TABLES>;
 export const opencodeDatabase: DatabaseFormat<keyof typeof TABLES> = { tables: TABLES, eventsIn };
 
 async function* eventsIn(database: OpencodeTables, file: DatabaseFile): AsyncGenerator<ImportEvent> {
-  /** The row ids of the parts of each message. */
   const partIds = new Map<unknown, number[]>();
   for (const session of await sessionsIn(database, partIds)) {
     const { row, fingerprint } = session;

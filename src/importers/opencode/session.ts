@@ -1,24 +1,17 @@
 import type { JsonObject } from "../lines.ts";
 import { notYet } from "../message-event.ts";
-import { type SessionFacts, type TranslatedFile, Translator } from "../translator.ts";
+import { type SessionFacts, Translator } from "../translator.ts";
 import { millisecondsOf, objectOf, saidOf, stringOf } from "../values.ts";
 import { entriesOf, type StoredMessage } from "./message.ts";
 
-/** Turns the messages of one session into events. */
-export class SessionTranslator extends Translator<StoredMessage> {
-  readonly #about: JsonObject;
+/** Turns the messages of one session into events. It is given a row of the database, or the `info` of an export. */
+export class SessionTranslator extends Translator<StoredMessage, JsonObject> {
   /** The first message that the newest compaction keeps, until its summary is read. */
   #keptFrom: string | undefined;
 
-  /** @param session  A row of the database, or the `info` of an export. */
-  constructor(file: TranslatedFile, session: JsonObject) {
-    super(file);
-    this.#about = session;
-  }
-
   protected override read(stored: StoredMessage): undefined {
     const { line, info } = stored;
-    this.#about.id ??= info.sessionID ?? "unknown";
+    this.given.id ??= info.sessionID ?? "unknown";
     const compaction = stored.parts.find(({ type }) => type === "compaction");
     if (compaction !== undefined) this.#keptFrom = stringOf(compaction.tail_start_id);
     const { entries, problem, isUnfinished } = entriesOf(stored, this.file.isFinished === true);
@@ -32,7 +25,7 @@ export class SessionTranslator extends Translator<StoredMessage> {
   }
 
   protected override session(): SessionFacts {
-    const { id, parent_id, parentID, directory, title, time_created, time, version, share_url } = this.#about;
+    const { id, parent_id, parentID, directory, title, time_created, time, version, share_url } = this.given;
     return {
       externalId: String(id),
       source: "opencode",

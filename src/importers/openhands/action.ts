@@ -1,7 +1,7 @@
 import type { Part } from "../../core/message.ts";
 import { type ListedMessage, timeOf } from "../conversations.ts";
 import { type MessageEntry, messageEntry } from "../entry.ts";
-import { dataPartOf, filePartOf, functionCallOf } from "../file-parts.ts";
+import { callPart, dataPartOf, filePartOf, functionCallOf, resultPart, textParts } from "../file-parts.ts";
 import { injected } from "../injected.ts";
 import type { JsonObject } from "../lines.ts";
 import { listOf, objectOf, objectsOf, saidOf, stringOf } from "../values.ts";
@@ -50,23 +50,23 @@ export function actionReader(): (message: ListedMessage) => MessageEntry[] | str
       const content = stringOf(value.content) ?? "";
       const toolCallId = stringOf(tool_call_id) ?? (cause === undefined ? newest : `call-${cause}`);
       if (toolCallId === "" || (observation === "error" && cause === undefined && !tool_call_id))
-        return say("user", injected(textsOf(content)));
+        return say("user", injected(textParts(content)));
       const isError = value.success === false || observation === "error";
-      return say("tool", [{ type: "tool_result", toolCallId, content, ...(isError && { isError }) }]);
+      return say("tool", [resultPart(toolCallId, content, { isError: isError || undefined })]);
     }
     const args = objectOf(value.args ?? value);
-    const words = textsOf(args.thought);
+    const words = textParts(args.thought);
     switch (action) {
       case "message": {
         const images = listOf(args.image_urls).map((url) => filePartOf(String(url), "image/*"));
-        return say(value.source === "agent" ? "assistant" : "user", [...textsOf(args.content), ...images]);
+        return say(value.source === "agent" ? "assistant" : "user", [...textParts(args.content), ...images]);
       }
       case "system":
-        return say("system", textsOf(args.content));
+        return say("system", textParts(args.content));
       case "finish": {
         const texts = [args.thought, args.final_thought].filter((text) => stringOf(text));
         const spoken = [...new Set(texts.length > 0 ? texts : [value.message])];
-        return say("assistant", spoken.flatMap(textsOf));
+        return say("assistant", spoken.flatMap(textParts));
       }
       case "think":
         return say(
@@ -74,7 +74,7 @@ export function actionReader(): (message: ListedMessage) => MessageEntry[] | str
           words.map((part) => ({ ...part, type: "reasoning" }) as Part),
         );
       case "condensation":
-        return say("user", textsOf(args.summary), { isCompactSummary: true });
+        return say("user", textParts(args.summary), { isCompactSummary: true });
       default: {
         if (BOOKKEEPING.has(action)) return [];
         if (!stringOf(action)) return "expected an action or an observation";
@@ -84,15 +84,10 @@ export function actionReader(): (message: ListedMessage) => MessageEntry[] | str
         const calls = objectsOf(choices).flatMap(({ message }) => objectsOf(objectOf(message).tool_calls));
         const sent = calls.find((call) => call.id === tool_call_id);
         const own = Object.entries(args).filter(([name]) => !ABOUT.includes(name) && name !== "thought");
-        const call: Part =
-          sent !== undefined
-            ? functionCallOf(sent)
-            : {
-                type: "tool_call",
-                toolCallId: newest,
-                name: stringOf(function_name) ?? (action as string),
-                args: Object.fromEntries(own),
-              };
+        const call =
+          sent === undefined
+            ? callPart(newest, stringOf(function_name) ?? action, Object.fromEntries(own), value)
+            : functionCallOf(sent);
         return say("assistant", [...words, ...spokenOf(call)], saidOf({ model, usage }));
       }
     }
@@ -106,9 +101,5 @@ function recalledIn({ repo_instructions, microagent_knowledge, additional_agent_
     additional_agent_instructions,
     ...objectsOf(microagent_knowledge).map(({ content }) => content),
   ];
-  return texts.flatMap(textsOf);
-}
-
-function textsOf(text: unknown): Part[] {
-  return typeof text === "string" && text !== "" ? [{ type: "text", text }] : [];
+  return texts.flatMap(textParts);
 }

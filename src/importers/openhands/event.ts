@@ -1,7 +1,15 @@
 import type { JsonValue, Part } from "../../core/message.ts";
 import { type ListedMessage, timeOf } from "../conversations.ts";
 import { type MessageEntry, messageEntry, resultEntry } from "../entry.ts";
-import { filePartOf, functionCallOf, resultContentOf, resultTextOf } from "../file-parts.ts";
+import {
+  callPart,
+  filePartOf,
+  functionCallOf,
+  resultContentOf,
+  resultPart,
+  resultTextOf,
+  thoughtParts,
+} from "../file-parts.ts";
 import { injected } from "../injected.ts";
 import type { JsonObject } from "../lines.ts";
 import { listOf, objectOf, objectsOf, saidOf, stringOf } from "../values.ts";
@@ -29,10 +37,8 @@ export function eventReader(): (message: ListedMessage) => MessageEntry[] | stri
     const time = timeOf(value);
     const toolCallId = stringOf(tool_call_id) ?? id;
     const result = (parts: Part[], isError: unknown): MessageEntry[] => {
-      const content = resultContentOf(parts);
-      return [
-        resultEntry(line, id, { type: "tool_result", toolCallId, content, ...(isError === true && { isError }) }, time),
-      ];
+      const facts = { isError: isError === true || undefined };
+      return [resultEntry(line, id, resultPart(toolCallId, resultContentOf(parts), facts), time)];
     };
     switch (kind) {
       case "SystemPromptEvent":
@@ -70,12 +76,7 @@ export function eventReader(): (message: ListedMessage) => MessageEntry[] | stri
         return result(contentOf(value.error), true);
       case "ACPToolCallEvent": {
         if (value.status !== "completed" && value.status !== "failed") return [];
-        const call: Part = {
-          type: "tool_call",
-          toolCallId,
-          name: stringOf(value.title) ?? "tool",
-          args: value.raw_input ?? {},
-        };
+        const call = callPart(toolCallId, stringOf(value.title) ?? "tool", value.raw_input, value);
         const shown = resultTextOf(value.raw_output ?? value.content);
         return [messageEntry(line, "assistant", id, [call], time), ...result(contentOf(shown), value.is_error)];
       }
@@ -99,7 +100,7 @@ export function spokenOf(call: Part): Part[] {
 
 function thoughtsOf(reasoning: JsonValue | undefined, blocks: JsonValue | undefined): Part[] {
   const texts = stringOf(reasoning) ? [reasoning] : objectsOf(blocks).map(({ thinking }) => thinking);
-  return texts.flatMap((text): Part[] => (stringOf(text) ? [{ type: "reasoning", text: text as string }] : []));
+  return texts.flatMap((text) => thoughtParts(text));
 }
 
 function contentOf(content: JsonValue | undefined): Part[] {

@@ -1,7 +1,7 @@
 import { basename, dirname, join } from "node:path";
 import type { JsonValue } from "../../core/message.ts";
 import { type JsonFile, jsonAt, jsonFilesIn } from "../beside.ts";
-import { readConversations } from "../conversations.ts";
+import { itemsOf, readConversations } from "../conversations.ts";
 import type { Element } from "../document-scanner.ts";
 import { headElements, readElements } from "../documents.ts";
 import { isEventFile } from "../files.ts";
@@ -40,7 +40,7 @@ export const openhands: Importer = {
     yield* readConversations(file, {
       name: "openhands",
       elements: isEventFile(file.path) ? eventsBeside(file) : readElements(file),
-      messageOf: (key, item) => (key === undefined || key === "history" ? item : undefined),
+      messageOf: itemsOf(undefined, "history"),
       about: (fields) => aboutOf(file.path, fields),
       linkOf: ({ kind, id, parent_id }) => {
         if (kind === undefined) return undefined;

@@ -16,6 +16,10 @@ const TABLES = {
   },
 } as const;
 
+/**
+ * Reads the database of Zed's agent, `…/zed/threads/threads.db`, with all of its threads. Each is a document, compressed with zstd.
+ * In warnings, the line is the row id.
+ */
 export const zedDatabase: DatabaseFormat<keyof typeof TABLES> = { tables: TABLES, eventsIn };
 
 async function* eventsIn(

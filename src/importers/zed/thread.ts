@@ -1,22 +1,16 @@
 import type { JsonValue, Part } from "../../core/message.ts";
 import type { Element } from "../document-scanner.ts";
 import { type MessageEntry, messageEntry, resultEntry } from "../entry.ts";
-import { dataPartOf, resultTextOf } from "../file-parts.ts";
+import { callPart, dataPartOf, resultPart, resultTextOf, textParts } from "../file-parts.ts";
 import type { Row } from "../foreign-database.ts";
 import { injected } from "../injected.ts";
 import { isObject, type JsonObject } from "../lines.ts";
-import { type SessionFacts, type TranslatedFile, Translator } from "../translator.ts";
-import { derivedId, millisecondsOf, objectOf, objectsOf, saidOf, stringOf } from "../values.ts";
+import { type SessionFacts, Translator } from "../translator.ts";
+import { booleanOf, derivedId, millisecondsOf, objectOf, objectsOf, saidOf, stringOf } from "../values.ts";
 
 /** Turns the messages of one thread into events. They have no times, and only those of the user have ids. */
-export class ThreadTranslator extends Translator<Element> {
-  readonly #row: Row;
+export class ThreadTranslator extends Translator<Element, Row> {
   readonly #about: JsonObject = {};
-
-  constructor(file: TranslatedFile, row: Row) {
-    super(file);
-    this.#row = row;
-  }
 
   protected override read({ line, key, value }: Element): MessageEntry[] | string | undefined {
     if (key !== "messages") {
@@ -25,11 +19,11 @@ export class ThreadTranslator extends Translator<Element> {
     }
     if (value === "Resume") return;
     const kind = Object.keys(objectOf(value))[0] ?? JSON.stringify(value);
-    return entriesOf(objectOf(value), line) ?? `thread ${this.#row.id}: unknown kind of message: ${kind}`;
+    return entriesOf(objectOf(value), line) ?? `thread ${this.given.id}: unknown kind of message: ${kind}`;
   }
 
   protected override session(): SessionFacts {
-    const { id, summary, parent_id, folder_paths, created_at, updated_at } = this.#row;
+    const { id, summary, parent_id, folder_paths, created_at, updated_at } = this.given;
     const { model, profile, initial_project_snapshot } = this.#about;
     const [snapshot] = objectsOf(objectOf(initial_project_snapshot).worktree_snapshots);
     return {
@@ -46,7 +40,6 @@ export class ThreadTranslator extends Translator<Element> {
   }
 }
 
-/** Returns undefined for an unknown kind of message. */
 function entriesOf(message: JsonObject, line: number): MessageEntry[] | undefined {
   const { User: user, Agent: agent, role } = message;
   if (isObject(user)) return said(line, "user", stringOf(user.id) ?? derivedId(user), contentOf(user.content));
@@ -58,8 +51,7 @@ function entriesOf(message: JsonObject, line: number): MessageEntry[] | undefine
   if (role === "assistant") {
     return replyOf(line, [...parts, ...objectsOf(tool_uses).map(callOf)], objectsOf(tool_results));
   }
-  const added: Part[] = stringOf(context) ? [{ type: "text", text: context as string }] : [];
-  return said(line, "user", derivedId(message), [...injected(added), ...parts]);
+  return said(line, "user", derivedId(message), [...injected(textParts(context)), ...parts]);
 }
 
 function said(line: number, role: "user" | "assistant", id: string, parts: Part[]): MessageEntry[] {
@@ -73,14 +65,8 @@ function replyOf(line: number, parts: Part[], results: readonly JsonValue[]): Me
     const { tool_use_id, tool_name, is_error, content, output } = objectOf(result);
     const toolCallId = stringOf(tool_use_id) ?? "";
     const text = [content].flat().map(textOf).join("\n") || resultTextOf(output);
-    const answer = {
-      type: "tool_result",
-      toolCallId,
-      content: text,
-      ...(typeof is_error === "boolean" && { isError: is_error }),
-    } as Part;
-    if (stringOf(tool_name)) answer.name = tool_name as string;
-    return resultEntry(line, id, answer, undefined);
+    const facts = { isError: booleanOf(is_error), name: stringOf(tool_name) };
+    return resultEntry(line, id, resultPart(toolCallId, text, facts), undefined);
   });
   return [...said(line, "assistant", id, parts), ...answers];
 }
@@ -100,7 +86,7 @@ function contentOf(content: JsonValue | undefined): Part[] {
       Mention,
       Image,
     } = objectOf(block);
-    if (typeof text === "string") return text === "" ? [] : [{ type: "text", text }];
+    if (typeof text === "string") return textParts(text);
     if (isObject(thinking)) return segmentOf({ ...thinking, type: "thinking" });
     if (redacted !== undefined) return [{ type: "reasoning", text: "", redacted }];
     if (isObject(call)) return [callOf(call)];
@@ -115,11 +101,9 @@ function segmentOf(segment: JsonObject): Part[] {
   const { type, text, signature } = segment;
   if (typeof text !== "string") return [dataPartOf(segment)];
   if (type === "thinking") return [{ type: "reasoning", text, ...saidOf({ signature }) }];
-  return text === "" ? [] : [{ type: "text", text }];
+  return textParts(text);
 }
 
 function callOf(call: JsonObject): Part {
-  const { id, name, input } = call;
-  if (!stringOf(id) || !stringOf(name)) return dataPartOf(call);
-  return { type: "tool_call", toolCallId: id as string, name: name as string, args: input ?? {} };
+  return callPart(call.id, call.name, call.input, call);
 }

@@ -17,7 +17,6 @@ export class MarkerSearch {
   readonly #next: Uint16Array;
   /** For each state, an index into `#ending`; 0 if no literal ends there. */
   readonly #endings: Uint16Array;
-  /** The markers that end in a state. */
   readonly #ending: (readonly Marker[])[] = [[]];
 
   /** @param markers  Their literals are ASCII. */
@@ -56,7 +55,6 @@ export class MarkerSearch {
     }
   }
 
-  /** Returns the markers that are in the text. */
   markersIn(text: string): ReadonlySet<Marker> {
     const next = this.#next;
     const endings = this.#endings;

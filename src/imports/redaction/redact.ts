@@ -18,7 +18,6 @@ const CLEAN_CHARS_MAX = 32;
 /** Replaces secrets, and what stands between `<private>` and `</private>`, by placeholders that name the kind. */
 export class Redactor {
   readonly #keepsSecrets: boolean;
-  /** The replacements since the last call of `#takeReplaced`. */
   #replaced: Replaced | undefined;
   readonly #clean = new Set<string>();
   readonly #onSecret: ((secret: string) => void) | undefined;
@@ -45,9 +44,8 @@ export class Redactor {
         return { ...event, entry: { ...event.entry, value }, replaced: this.#takeReplaced() };
       }
       case "item": {
-        const { value } = event.item;
-        if (value instanceof Uint8Array) return event;
-        return { ...event, item: { ...event.item, value: this.redacted(value) }, replaced: this.#takeReplaced() };
+        const value = this.redacted(event.item.value);
+        return { ...event, item: { ...event.item, value }, replaced: this.#takeReplaced() };
       }
       case "session": {
         const { folder, ...session } = event.session;

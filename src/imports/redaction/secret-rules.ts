@@ -1,7 +1,6 @@
 import type { Marker } from "./marker-search.ts";
 import { entropyOf, isPlaceholder } from "./values.ts";
 
-/** One kind of secret. */
 export interface SecretRule {
   kind: string;
   /** Every secret of the kind contains one of these. */

@@ -33,13 +33,11 @@ interface FollowedFile {
   isUncertain: boolean;
   /** Size, times and inode when the file was last read. */
   stamp: string | undefined;
-  /** See `FileLook`. */
   isProof: boolean;
   /** True if the importer held nothing back at the last reading. */
   isComplete: boolean;
   /** The store's `forgetCount()` before the first byte was read. */
   forgetCount: number;
-  /** The result of `ImportRun.policy()` when the file was read. */
   policy: string;
   /** When the file was last seen to change, in Unix milliseconds. */
   changedAtMs: number;
@@ -67,9 +65,7 @@ export class FollowedFiles {
   readonly #importers: readonly Importer[];
   readonly #known: KnownFiles;
   readonly #files = new Map<string, FollowedFile>();
-  /** The readers of files that are likely to grow. */
   readonly #live = new Map<FollowedFile, LiveFile>();
-  /** Files that were read since the last `keep`. */
   readonly #unkept = new Set<FollowedFile>();
 
   constructor(run: ImportRun, store: OpenedStore, importers = IMPORTERS) {

@@ -1,10 +1,9 @@
 import { ReadableStream, type ReadableStreamDefaultController } from "node:stream/web";
 import { PAUSE, QUIET } from "../../importers/importer.ts";
+import { LINE_FEED } from "../../importers/lines.ts";
 import type { FileReport, ImportRun } from "../import-run.ts";
 import type { FileToRead } from "../known-part.ts";
 import { GrowingFile, type Growth } from "./growing-file.ts";
-
-const LINE_FEED = 0x0a;
 
 /** `over` means that the importer has ended. */
 type LiveGrowth = Growth | "over";

@@ -4,7 +4,6 @@ import type { OpenedStore } from "../../session/opened-store.ts";
 /** Only this many sessions are followed: those that were written to last. */
 const RESOLVING_MAX = 16;
 
-/** Keeps the summaries of growing sessions current, in the background. */
 export class SummaryFollower {
   readonly #store: OpenedStore;
   readonly #resolving = new Map<string, Resolving>();

@@ -249,7 +249,6 @@ export class WatchRun {
     }
   }
 
-  /** Sleeps until something changes, or for `ms`. */
   async #sleep(ms: number | undefined): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     await new Promise<void>((wake) => {

@@ -2,6 +2,7 @@ import { existsSync, lstatSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { isPassedOver, isPossibleName, isTranscriptName, sessionFileOf, walkFiles } from "../../importers/files.ts";
 import type { ImportFile } from "../../importers/importer.ts";
+import { isWithin } from "../exclusions.ts";
 import { FolderWatch } from "./folder-watch.ts";
 
 /** A file that was found by a scan, or of which only the path is known, because it has just changed. */
@@ -113,10 +114,6 @@ export class WatchedPaths {
     const below = join(above, next ?? "");
     if (below !== path && isFolder(below)) this.#watchAbove(path);
   }
-}
-
-function isWithin(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
 }
 
 function isFolder(path: string): boolean {
