@@ -5,7 +5,9 @@ import { ask } from "./asking.ts";
 import { version } from "./live.ts";
 
 type Answer<R extends keyof GetRoutes> = GetRoutes[R]["answer"];
-type Request<R extends keyof GetRoutes> = GetRoutes[R]["request"];
+type Request<R extends keyof GetRoutes> = OrUndefined<GetRoutes[R]["request"]>;
+/** A field that is undefined is not sent. */
+type OrUndefined<T> = { [K in keyof T]: T[K] | undefined };
 
 /** A refusal by the server. */
 export class Refused extends Error {
@@ -22,16 +24,16 @@ export function get<R extends keyof GetRoutes>(
   request: Request<R>,
   signal?: AbortSignal,
 ): Promise<Answer<R>> {
-  return answerOf(ask(urlOf(route, request), signal === undefined ? {} : { signal }));
+  return answerOf(ask(urlOf(route, request), { signal: signal ?? null }));
 }
 
 export function post<R extends keyof PostRoutes>(
   route: R,
-  body: PostRoutes[R]["request"],
+  body: OrUndefined<PostRoutes[R]["request"]>,
   signal?: AbortSignal,
 ): Promise<PostRoutes[R]["answer"]> {
   const headers = { "content-type": "application/json" };
-  return answerOf(ask(route, { method: "POST", headers, body: JSON.stringify(body), ...(signal && { signal }) }));
+  return answerOf(ask(route, { method: "POST", headers, body: JSON.stringify(body), signal: signal ?? null }));
 }
 
 async function answerOf<A>(fetching: Promise<Response>): Promise<A> {

@@ -161,7 +161,7 @@ function Forget({
 }) {
   const [plan, setPlan] = useState<ForgetAnswer>();
   const [word, setWord] = useState("");
-  const request = { session, ...(messages !== undefined && { messages }) };
+  const request = { session, messages };
   if (plan === undefined)
     return (
       <Question

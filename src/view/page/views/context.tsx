@@ -12,12 +12,11 @@ import { type Loaded, useGet } from "../client.ts";
 import { isFile } from "../file.ts";
 import { count, number, tokens, visible } from "../format.ts";
 import { about } from "../live.ts";
-import { Canvas } from "../parts/canvas.tsx";
-import { colorOf } from "../parts/colors.ts";
+import { Canvas, colorOf } from "../parts/canvas.tsx";
 import { countsOf, differences, HOWS, labelOf } from "../parts/coverage.ts";
 import { SessionFrame } from "../parts/session-frame.tsx";
 import { Sources } from "../parts/sources.tsx";
-import { Failure, Loading } from "../parts/states.tsx";
+import { Failure, Loading, Unfold } from "../parts/states.tsx";
 import { change, href, params } from "../router.ts";
 
 /** The stops of the slider; the box beside it takes any number. */
@@ -128,27 +127,8 @@ function Controls({
   const { query, compare } = params.value;
   return (
     <div class="controls needs-server" role="group" aria-label="The context">
-      <div class="control-set">
-        <Budget name="tokens" label={other === undefined ? "Budget" : "First budget"} value={answer?.tokensMax} />
-        <Strategy
-          name="strategy"
-          label={other === undefined ? "Strategy" : "First strategy"}
-          value={answer?.strategy}
-        />
-        <Moment
-          name="moment"
-          label={other === undefined ? "Moment" : "First moment"}
-          answer={answer}
-          seqLast={seqLast}
-        />
-      </div>
-      {other !== undefined && (
-        <div class="control-set">
-          <Budget name="tokens2" label="Second budget" value={other?.tokensMax} />
-          <Strategy name="strategy2" label="Second strategy" value={other?.strategy} />
-          <Moment name="moment2" label="Second moment" answer={other ?? undefined} seqLast={seqLast} />
-        </div>
-      )}
+      <ControlSet suffix="" nth={other === undefined ? "" : "First "} answer={answer} seqLast={seqLast} />
+      {other !== undefined && <ControlSet suffix="2" nth="Second " answer={other ?? undefined} seqLast={seqLast} />}
       <label class="control control-wide">
         <span>Question</span>
         <input
@@ -176,7 +156,30 @@ function Controls({
   );
 }
 
-function Budget({ name, label, value = 8_000 }: { name: string; label: string; value: number | undefined }) {
+interface ControlProps {
+  /** What the names of the parameters end with. */
+  suffix: string;
+  /** Before each label: which of two contexts it is for. */
+  nth: string;
+  answer: ContextAnswer | undefined;
+  /** The newest message of the session. */
+  seqLast: number;
+}
+
+function ControlSet(props: ControlProps) {
+  return (
+    <div class="control-set">
+      <Budget {...props} />
+      <Strategy {...props} />
+      <Moment {...props} />
+    </div>
+  );
+}
+
+const labelWith = (nth: string, label: string): string => (nth === "" ? label : nth + label.toLowerCase());
+
+function Budget({ suffix, nth, answer }: ControlProps) {
+  const [name, label, value] = [`tokens${suffix}`, labelWith(nth, "Budget"), answer?.tokensMax ?? 8_000];
   const typed = Number(params.value[name]);
   const budget = typed > 0 ? typed : value;
   const stop = BUDGETS.findIndex((one) => one >= budget);
@@ -206,17 +209,8 @@ function Budget({ name, label, value = 8_000 }: { name: string; label: string; v
 }
 
 /** The message that was the newest, or now. The box takes the position of a log entry, too. */
-function Moment({
-  name,
-  label,
-  answer,
-  seqLast,
-}: {
-  name: string;
-  label: string;
-  answer: ContextAnswer | undefined;
-  seqLast: number;
-}) {
+function Moment({ suffix, nth, answer, seqLast }: ControlProps) {
+  const [name, label] = [`moment${suffix}`, labelWith(nth, "Moment")];
   const moment = params.value[name] ?? params.value.moment ?? NOW;
   const shown = moment === NOW ? seqLast : moment.startsWith("@") ? (answer?.atSeq ?? seqLast) : Number(moment);
   const choose = (next: string) =>
@@ -244,12 +238,13 @@ function Moment({
   );
 }
 
-function Strategy({ name, label, value }: { name: string; label: string; value: string | undefined }) {
+function Strategy({ suffix, nth, answer }: ControlProps) {
+  const name = `strategy${suffix}`;
   return (
     <label class="control">
-      <span>{label}</span>
+      <span>{labelWith(nth, "Strategy")}</span>
       <select
-        value={params.value[name] ?? value ?? ""}
+        value={params.value[name] ?? answer?.strategy ?? ""}
         onChange={(event) => change({ [name]: event.currentTarget.value })}
       >
         {about.value!.strategies.map((strategy) => (
@@ -520,20 +515,19 @@ function Expandable({
   range: { seqFirst: number; seqLast: number };
   children: preact.ComponentChildren;
 }) {
-  const [isOpen, setIsOpen] = useState(false);
+  const summary = (
+    <>
+      <span class="fold-name">{title}</span> {children}
+    </>
+  );
   return (
-    <details class="fold" onToggle={(event) => setIsOpen(event.currentTarget.open)}>
-      <summary data-row>
-        <span class="fold-name">{title}</span> {children}
-      </summary>
-      {isOpen && (
-        <div>
-          <a class="small" href={href({ view: "session", session, seq: range.seqFirst })}>
-            Open in the session
-          </a>
-          <Sources of={{ session, seqFirst: range.seqFirst, seqLast: range.seqLast }} />
-        </div>
-      )}
-    </details>
+    <Unfold summary={summary}>
+      <div>
+        <a class="small" href={href({ view: "session", session, seq: range.seqFirst })}>
+          Open in the session
+        </a>
+        <Sources of={{ session, seqFirst: range.seqFirst, seqLast: range.seqLast }} />
+      </div>
+    </Unfold>
   );
 }

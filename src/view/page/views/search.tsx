@@ -38,20 +38,17 @@ export function SearchView() {
     {
       q,
       limit: HITS_MAX,
-      ...(session !== undefined && { session }),
-      ...(project !== undefined && { project }),
-      ...(source !== undefined && { source }),
-      ...(role !== undefined && { role: role as NonNullable<SearchRequest["role"]> }),
+      session,
+      project,
+      source,
+      role: role as SearchRequest["role"],
       ...sinceDays(days),
-      ...(explain === "1" && { explain: 1 }),
+      explain: explain === "1" ? 1 : undefined,
     },
     { delayMs: 40 },
   );
-  const nearby = useGet(
-    q.trim() === "" || !isByTheme ? null : "/api/themes",
-    { q, limit: HITS_MAX, ...(project !== undefined && { project }) },
-    { delayMs: 40 },
-  );
+  const themesRoute = q.trim() === "" || !isByTheme ? null : "/api/themes";
+  const nearby = useGet(themesRoute, { q, limit: HITS_MAX, project }, { delayMs: 40 });
   const hits = data?.sessions.flatMap((one) => one.hits) ?? [];
   const toFirst = (event: KeyboardEvent) => {
     if (event.key !== "ArrowDown" && event.key !== "Enter") return;

@@ -3,8 +3,7 @@ import type { UsageRow } from "../../api.ts";
 import { useGet } from "../client.ts";
 import { compact, number, tokens, usd, visible } from "../format.ts";
 import { projectName } from "../live.ts";
-import { Data } from "../parts/data.tsx";
-import { Failure, Loading } from "../parts/states.tsx";
+import { Title, WhenLoaded } from "../parts/states.tsx";
 import { Table } from "../parts/table.tsx";
 import { href } from "../router.ts";
 
@@ -17,60 +16,53 @@ const LEVELS = 4;
 const ROWS_MAX = 60;
 const KEYS = ["day", "project", "model", "agent"] as const;
 type Key = (typeof KEYS)[number];
+const SUMMED = ["Replies", "Tokens read", "From cache", "Tokens written", "Cost"];
 
 /** What agents' models read and wrote. */
 export function Usage() {
   const [by, setBy] = useState<Key>("day");
-  const { data, error, url, reload } = useGet("/api/usage", { offsetMinutes: -new Date().getTimezoneOffset() });
+  const loaded = useGet("/api/usage", { offsetMinutes: -new Date().getTimezoneOffset() });
   return (
     <section>
-      <div class="title-row">
-        <h2>What agents used</h2>
-        <div class="tools">
-          <Data url={url} sql={data?.sql} />
-        </div>
-      </div>
+      <Title of={loaded} level="h2">
+        What agents used
+      </Title>
       <p class="muted">Tokens that their models read and wrote, and what that cost, as far as transcripts tell.</p>
-      {error ? (
-        <Failure error={error} onRetry={reload} />
-      ) : data === undefined ? (
-        <Loading />
-      ) : data.rows.length === 0 ? (
-        <p class="muted">No transcript tells it.</p>
-      ) : (
-        <>
-          <HeatMap rows={data.rows} />
-          <div class="tools" role="group" aria-label="Add up by">
-            {KEYS.map((key) => (
-              <button key={key} type="button" aria-pressed={by === key} onClick={() => setBy(key)}>
-                By {key}
-              </button>
-            ))}
-          </div>
-          <Table
-            head={[
-              by[0]!.toUpperCase() + by.slice(1),
-              "Replies",
-              "Tokens read",
-              "From cache",
-              "Tokens written",
-              "Cost",
-            ]}
-            rows={sums(data.rows, by)
-              .slice(0, ROWS_MAX)
-              .map(([name, sum]) => [
-                by === "project" ? visible(projectName(name)) || "no project" : visible(name) || "not known",
-                number(sum.replyCount),
-                compact(sum.inputTokens),
-                compact(sum.cachedTokens),
-                compact(sum.outputTokens),
-                usd(sum.costUsd),
-              ])}
-          />
-        </>
-      )}
+      <WhenLoaded of={loaded}>
+        {({ rows }) =>
+          rows.length === 0 ? (
+            <p class="muted">No transcript tells it.</p>
+          ) : (
+            <>
+              <HeatMap rows={rows} />
+              <div class="tools" role="group" aria-label="Add up by">
+                {KEYS.map((key) => (
+                  <button key={key} type="button" aria-pressed={by === key} onClick={() => setBy(key)}>
+                    By {key}
+                  </button>
+                ))}
+              </div>
+              <Table
+                head={[by[0]!.toUpperCase() + by.slice(1), ...SUMMED]}
+                rows={sums(rows, by).slice(0, ROWS_MAX).map(rowOf)}
+              />
+            </>
+          )
+        }
+      </WhenLoaded>
     </section>
   );
+
+  function rowOf([name, sum]: [string, Sum]): string[] {
+    return [
+      by === "project" ? visible(projectName(name)) || "no project" : visible(name) || "not known",
+      number(sum.replyCount),
+      compact(sum.inputTokens),
+      compact(sum.cachedTokens),
+      compact(sum.outputTokens),
+      usd(sum.costUsd),
+    ];
+  }
 }
 
 type Sum = Omit<UsageRow, Key>;
