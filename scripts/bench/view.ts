@@ -97,10 +97,10 @@ class Served {
     this.key = key;
   }
 
-  async get<R extends keyof GetRoutes>(route: R, query: object): Promise<GetRoutes[R]["answer"]> {
+  async get<R extends keyof GetRoutes>(route: R, query: object): Promise<GetRoutes[R]> {
     const response = await this.open(`${route}?${new URLSearchParams(query as Record<string, string>)}`);
     if (!response.ok) throw new Error(`${route}: ${await response.text()}`);
-    return (await response.json()) as GetRoutes[R]["answer"];
+    return (await response.json()) as GetRoutes[R];
   }
 
   open(path: string): Promise<Response> {

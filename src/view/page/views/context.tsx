@@ -1,13 +1,7 @@
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
-import type {
-  ContextAnswer,
-  ContextMessageView,
-  ContextRequest,
-  CoverageRun,
-  SessionAnswer,
-  Stretch,
-} from "../../api.ts";
+import type { ContextAnswer, ContextMessageView, CoverageRun, SessionAnswer, Stretch } from "../../api.ts";
 import { urlOf } from "../../questions.ts";
+import type { Query } from "../../requests.ts";
 import { type Loaded, useGet } from "../client.ts";
 import { isFile } from "../file.ts";
 import { count, number, tokens, visible } from "../format.ts";
@@ -44,21 +38,21 @@ export function ContextView() {
 }
 
 /** @param suffix  What the names of the parameters end with: those of the context to compare with end with 2. */
-function requestOf(given: Readonly<Record<string, string>>, suffix: string): ContextRequest {
+function requestOf(given: Readonly<Record<string, string>>, suffix: string): Query<"/api/context"> {
   const tokensMax = Number(given[`tokens${suffix}`] ?? given.tokens);
   const strategy = given[`strategy${suffix}`] ?? given.strategy;
   const moment = given[`moment${suffix}`] ?? given.moment ?? NOW;
   return {
     session: given.session ?? "",
     ...(tokensMax > 0 && { tokensMax }),
-    ...(strategy !== undefined && { strategy: strategy as NonNullable<ContextRequest["strategy"]> }),
+    ...(strategy !== undefined && { strategy: strategy as NonNullable<Query<"/api/context">["strategy"]> }),
     ...(given.query !== undefined && (strategy ?? ANSWERING) === ANSWERING && { query: given.query }),
     ...(moment !== NOW && { at: moment }),
   };
 }
 
 /** Only the context of now changes with the store. */
-function useContext(route: "/api/context" | null, request: ContextRequest): Loaded<ContextAnswer> {
+function useContext(route: "/api/context" | null, request: Query<"/api/context">): Loaded<ContextAnswer> {
   const isPast = request.at !== undefined;
   return useGet(route, request, { live: !isPast, delayMs: isPast ? PAST_DELAY_MS : 60 });
 }

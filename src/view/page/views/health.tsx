@@ -120,13 +120,13 @@ function Costs({
 
 /** Asks for what takes its time, when a person wants it. */
 function useCheck<R extends "/api/doctor" | "/api/verify">(route: R) {
-  const [state, setState] = useState<{ isRunning: boolean; answer?: GetRoutes[R]["answer"]; error?: Refused }>({
+  const [state, setState] = useState<{ isRunning: boolean; answer?: GetRoutes[R]; error?: Refused }>({
     isRunning: false,
   });
-  const run = (request: object = {}) => {
+  const run = () => {
     setState({ isRunning: true });
-    get(route, request as GetRoutes[R]["request"]).then(
-      (answer) => setState({ isRunning: false, answer }),
+    get<"/api/doctor" | "/api/verify">(route, {}).then(
+      (answer) => setState({ isRunning: false, answer: answer as GetRoutes[R] }),
       (error) => setState({ isRunning: false, error }),
     );
   };

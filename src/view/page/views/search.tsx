@@ -1,7 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Span } from "../../../core/inline-markdown.ts";
-import type { SearchHit, SearchRequest, SearchSession } from "../../api.ts";
+import type { SearchHit, SearchSession } from "../../api.ts";
+import type { Query } from "../../requests.ts";
 import { useGet } from "../client.ts";
 import { isFile } from "../file.ts";
 import { count, dateTime, sessionTitle, shortDay, visible } from "../format.ts";
@@ -41,7 +42,7 @@ export function SearchView() {
       session,
       project,
       source,
-      role: role as SearchRequest["role"],
+      role: role as Query<"/api/search">["role"],
       ...sinceDays(days),
       explain: explain === "1" ? 1 : undefined,
     },
