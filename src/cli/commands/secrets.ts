@@ -21,10 +21,7 @@ export async function secretsForgotten(
   if (secrets.length === 0) return { value: none, lines: ["No secrets found."], failure };
   const lines = [...tableLines(COLUMNS, secrets, terminal), `${formatCount(secrets.length, "secret")}.`];
   if (dryRun) return { value: none, lines, failure };
-  if (!yes) {
-    if (!json) for (const line of lines) terminal.note(line);
-    if (!(await askToAgree(QUESTION, terminal, json))) return { value: none, lines: [], failure };
-  }
+  if (!yes && !(await askToAgree({ ...QUESTION, lines }, terminal, json))) return { value: none, lines: [], failure };
   const report = forgetSecrets(store, secrets);
   const stay = secrets.filter(({ messageId }) => messageId === null);
   const sessionIds = new Set(stay.flatMap(({ sessionId }) => sessionId ?? []));

@@ -197,7 +197,7 @@ function* locationLines(locations: readonly SurveyedLocation[], terminal: Termin
   if (there.length > 0) yield* tableLines(columns, there, terminal);
   const known = new Set(there.map(nameOf));
   const missing = new Set(locations.map(nameOf).filter((name) => !known.has(name)));
-  if (missing.size > 0) yield* wrapped(`Not there yet: ${[...missing].join(", ")}.`, terminal.width).split("\n");
+  if (missing.size > 0) yield* wrapped(`Not there yet: ${[...missing].join(", ")}.`, terminal.columns).split("\n");
 }
 
 type ImportedEvent = Extract<WatchEvent, { event: "imported" }>;

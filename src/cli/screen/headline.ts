@@ -4,6 +4,5 @@ import { oneLine } from "./text.ts";
 
 /** Returns the name of a session as the first line about it. */
 export function headline(name: string, terminal: Terminal): string {
-  const line = oneLine(name);
-  return terminal.style("bold", terminal.width === undefined ? line : cutToWidth(line, terminal.width));
+  return terminal.style("bold", cutToWidth(oneLine(name), terminal.columns));
 }

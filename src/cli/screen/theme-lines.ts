@@ -13,9 +13,9 @@ export function* themeLines(
   idOf: (sessionId: string) => string,
 ): Generator<string> {
   for (const { theme, label, title, project, agent, author, atMs, sessionId, messageCount } of themes) {
-    const room = terminal.width === undefined ? undefined : terminal.width - displayWidth(theme) - INDENT.length;
-    const about = oneLine(label || title || sessionId);
-    yield `${terminal.style("bold", room === undefined ? about : cutToWidth(about, room))}${INDENT}${terminal.style("dim", theme)}`;
+    const room = terminal.columns - displayWidth(theme) - INDENT.length;
+    const about = cutToWidth(oneLine(label || title || sessionId), room);
+    yield `${terminal.style("bold", about)}${INDENT}${terminal.style("dim", theme)}`;
     const facts = [
       project,
       agent,
@@ -26,6 +26,6 @@ export function* themeLines(
       isSame(label, title) ? null : title,
     ];
     const line = INDENT + facts.flatMap((fact) => (fact ? [oneLine(fact)] : [])).join(" · ");
-    yield terminal.style("dim", terminal.width === undefined ? line : cutToWidth(line, terminal.width));
+    yield terminal.style("dim", cutToWidth(line, terminal.columns));
   }
 }

@@ -46,8 +46,7 @@ export function* toldRows(told: Topic["told"], terminal: Terminal): Generator<st
   for (const { messageId, by, ...said } of told) {
     const who = by === "user" ? `${speaker({ role: by }, terminal)}: ` : "";
     const line = `${who}${oneLine(withVerdict(said))}${GAP}${messageHandle(messageId)}`;
-    if (terminal.width === undefined) yield `${GAP}${line}`;
-    else yield wrapped(line, terminal.width - GAP.length).replace(/^/gm, GAP);
+    yield wrapped(line, terminal.columns - GAP.length).replace(/^/gm, GAP);
   }
 }
 
@@ -115,7 +114,7 @@ export function timesFor(
 /** Returns a title and the handle of what it names. */
 export function titleLine(title: string, source: string, terminal: Terminal): string {
   const line = oneLine(title || "(no words)");
-  const room = terminal.width === undefined ? Number.POSITIVE_INFINITY : terminal.width - GAP.length - source.length;
+  const room = terminal.columns - GAP.length - source.length;
   const shown = displayWidth(line) <= room ? line : cutToWidth(line, Math.max(TEXT_WIDTH_MIN, room));
   return `${terminal.style("bold", shown)}${GAP}${terminal.style("cyan", source)}`;
 }
