@@ -1,5 +1,5 @@
-import type { Edit } from "./edit.ts";
-import { ownFile } from "./edit.ts";
+import type { Edit } from "./edits.ts";
+import { ownFile } from "./edits.ts";
 import { HOOK_TIMEOUT_S } from "./hook-lines.ts";
 import type { OwnCommand } from "./own-command.ts";
 

@@ -2,9 +2,8 @@ import { estimatingTokenCounter, messageTokens } from "../core/tokens.ts";
 import type { ContextMessage, RenderResult, Store } from "../index.ts";
 import type { ContextAnswer, ContextMessageView, CoverageRun, How, Stretch } from "./api.ts";
 import { textOfPart } from "./part-text.ts";
-import { isOfSession } from "./path.ts";
 import type { Query } from "./requests.ts";
-import { sql } from "./sql.ts";
+import { isOfSession, sql } from "./sql.ts";
 
 type Source = RenderResult["sources"][number];
 type Omission = RenderResult["omitted"][number];

@@ -4,8 +4,7 @@ import type { Store } from "../index.ts";
 import { sessionIds } from "../session/aids/session-ids.ts";
 import { internalsOf } from "../session/opened-store.ts";
 import type { ForestAnswer, LogAnswer, WhyAnswer } from "./api.ts";
-import { isOfForest, isOfSession } from "./path.ts";
-import { sql } from "./sql.ts";
+import { isOfForest, isOfSession, sql } from "./sql.ts";
 
 const LEVEL_LETTER: Record<string, string> = { cluster: "c", theme: "t", subject: "b" };
 const KIND_LETTER: Record<string, string> = { start: "s", join: "j", settle: "e", unite: "u", dissolve: "d" };

@@ -1,10 +1,9 @@
 import { verdictText } from "../core/verdicts.ts";
 import type { Message, Part, Store } from "../index.ts";
 import type { MembersAnswer, MessagesAnswer, OutlineAnswer, ViewMessage, ViewPart } from "./api.ts";
-import { isOfSession } from "./path.ts";
 import { RefusedRequest } from "./refusal.ts";
 import type { Query } from "./requests.ts";
-import { sql } from "./sql.ts";
+import { isOfSession, sql } from "./sql.ts";
 
 /** Longer strings of a part are cut. A person opens the whole one with `/api/part`. */
 const STRING_CHARS_MAX = 20_000;

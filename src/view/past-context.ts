@@ -5,9 +5,8 @@ import { readingEmbedder, silentEmbedder } from "../session/embedder-choice.ts";
 import { internalsOf } from "../session/opened-store.ts";
 import type { ContextAnswer } from "./api.ts";
 import { contextAnswer } from "./context.ts";
-import { isOfSession, sharedBy } from "./path.ts";
 import type { Query } from "./requests.ts";
-import { sql } from "./sql.ts";
+import { isOfSession, sharedBy, sql } from "./sql.ts";
 
 export type PastContextRequest = Query<"/api/context"> & { at: string };
 

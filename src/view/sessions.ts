@@ -4,10 +4,9 @@ import type { SessionOverview, Store } from "../index.ts";
 import { beganAtMs } from "../session/aids/began-at.ts";
 import { outcomeOf } from "../session/aids/outcome.ts";
 import type { DaysAnswer, ListedSession, NewsAnswer, SessionAnswer, SessionLink, SessionsAnswer } from "./api.ts";
-import { isOfSession, sharedBy } from "./path.ts";
 import type { Query } from "./requests.ts";
 import { type Conditions, daysOf, meets } from "./session-filter.ts";
-import { Fragment, sql } from "./sql.ts";
+import { Fragment, isOfSession, sharedBy, sql } from "./sql.ts";
 import type { ViewStore } from "./view-store.ts";
 
 const NEW_SESSIONS_MAX = 500;

@@ -25,7 +25,7 @@ import { messageHandle, speaker } from "../screen/message-lines.ts";
 import { idsShown } from "../screen/short-ids.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { changedNote, formatCount, formatTime, oneLine } from "../screen/text.ts";
-import { themeLines } from "../screen/theme-lines.ts";
+import { themeLines } from "../screen/topic-lines.ts";
 import { wrapped } from "../screen/wrap.ts";
 import { findProject } from "../stores/find-project.ts";
 import {

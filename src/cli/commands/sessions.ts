@@ -10,8 +10,7 @@ import type { Terminal } from "../screen/terminal.ts";
 import { oneLine } from "../screen/text.ts";
 import { PROJECT_OPTION, type ScopeFlags, scopeOf } from "../stores/scope.ts";
 import { unreadableFailure } from "../unreadable.ts";
-import { forkCommand } from "./fork.ts";
-import { hideCommand, nameCommand, tagCommand } from "./session-labels.ts";
+import { forkCommand, hideCommand, nameCommand, tagCommand } from "./session-changes.ts";
 
 type SessionOverview = ReturnType<Session["info"]>;
 

@@ -1,5 +1,7 @@
 import { rememberedTold, withVerdict } from "../../core/verdicts.ts";
+import type { NearTheme } from "../../session/aids/near-themes.ts";
 import type { Remembered } from "../../session/aids/remembered.ts";
+import { isSame } from "../../session/aids/session-name.ts";
 import type { Store } from "../../session/store.ts";
 import { cutToWidth, displayWidth } from "./display-width.ts";
 import { messageHandle, speaker } from "./message-lines.ts";
@@ -134,4 +136,33 @@ export function factsLine(facts: readonly (string | null)[]): string {
 
 export function countsOf({ sessionCount, messageCount }: { sessionCount: number; messageCount: number }): string[] {
   return [formatCount(sessionCount, "session"), formatCount(messageCount, "message")];
+}
+
+/** Yields two lines for each theme: what it is about with its handle, and where it was said. */
+export function* themeLines(
+  themes: readonly NearTheme[],
+  terminal: Terminal,
+  idOf: (sessionId: string) => string,
+): Generator<string> {
+  for (const { theme, label, title, project, agent, author, atMs, sessionId, messageCount } of themes) {
+    const room = terminal.columns - displayWidth(theme) - GAP.length;
+    const about = cutToWidth(oneLine(label || title || sessionId), room);
+    yield `${terminal.style("bold", about)}${GAP}${terminal.style("dim", theme)}`;
+    const facts = [
+      project,
+      agent,
+      author && `by ${author}`,
+      formatTime(atMs).split(" ")[0],
+      `session ${idOf(sessionId)}`,
+      formatCount(messageCount, "message"),
+      isSame(label, title) ? null : title,
+    ];
+    const line = GAP + facts.flatMap((fact) => (fact ? [oneLine(fact)] : [])).join(" · ");
+    yield terminal.style("dim", cutToWidth(line, terminal.columns));
+  }
+}
+
+/** Returns the name of a session as the first line about it. */
+export function headline(name: string, terminal: Terminal): string {
+  return terminal.style("bold", cutToWidth(oneLine(name), terminal.columns));
 }
