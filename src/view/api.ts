@@ -368,7 +368,7 @@ export interface ForestAnswer {
   sql: string;
 }
 
-interface ForestRoot {
+export interface ForestRoot {
   /** The handle, for `/api/members`. */
   handle: string;
   /** The message that names the root, as `root` in the log. */

@@ -28,14 +28,7 @@ const OPEN_EDIT_CHARS = 1_600;
  * @param inSession  The session that is read: a fork shows messages of others.
  * @param isFollowing  True if the message before it is of the same speaker and turn, so that its head can be short.
  */
-export function Message({
-  message,
-  inSession = message.session,
-  isFollowing = false,
-  isMarked = false,
-  isShared = false,
-  tools,
-}: {
+export function Message(props: {
   message: ViewMessage;
   inSession?: string;
   isFollowing?: boolean;
@@ -43,6 +36,14 @@ export function Message({
   isShared?: boolean;
   tools?: ComponentChildren;
 }) {
+  const {
+    message,
+    inSession = message.session,
+    isFollowing = false,
+    isMarked = false,
+    isShared = false,
+    tools,
+  } = props;
   const { role, name, seq, pinned, verdict } = message;
   const parts = useFew(message.parts, PARTS, "part");
   return (

@@ -51,17 +51,13 @@ export function DeedLegend({ outline }: { outline: Outline }) {
  * The whole session in a strip: what happened in each part, its tokens as a bar, and where the window is. For the mouse;
  * the box beside it has keys.
  */
-export function Overview({
-  outline,
-  evictedSeq,
-  shown,
-  onJump,
-}: {
+export function Overview(props: {
   outline: Outline;
   evictedSeq: number;
   shown: readonly [number, number];
   onJump: (index: number) => void;
 }) {
+  const { outline, evictedSeq, shown, onJump } = props;
   const draw = useCallback(
     (context: CanvasRenderingContext2D, width: number, height: number) => {
       const bins = new Float64Array(height);

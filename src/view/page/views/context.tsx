@@ -109,15 +109,12 @@ function GoingBack() {
   );
 }
 
-function Controls({
-  answer,
-  other,
-  seqLast,
-}: {
+function Controls(props: {
   answer: ContextAnswer | undefined;
   other: ContextAnswer | null | undefined;
   seqLast: number;
 }) {
+  const { answer, other, seqLast } = props;
   const { query, compare } = params.value;
   return (
     <div class="controls needs-server" role="group" aria-label="The context">
@@ -252,15 +249,8 @@ function Strategy({ suffix, nth, answer }: ControlProps) {
 }
 
 /** How much of the budget is used, and how each message of the session is there, along the session. */
-function Measure({
-  context,
-  session,
-  name,
-}: {
-  context: ContextAnswer;
-  session: SessionAnswer;
-  name: string | undefined;
-}) {
+function Measure(props: { context: ContextAnswer; session: SessionAnswer; name: string | undefined }) {
+  const { context, session, name } = props;
   const { atSeq, coverage, tokensMax, tokenCount, strategy, stablePrefixTokens } = context;
   const counts = useMemo(() => countsOf(coverage), [coverage]);
   const draw = useCallback(
@@ -498,17 +488,13 @@ function Missing({ runs, session }: { runs: readonly CoverageRun[]; session: str
   );
 }
 
-function Expandable({
-  title,
-  session,
-  range,
-  children,
-}: {
+function Expandable(props: {
   title: string;
   session: string;
   range: { seqFirst: number; seqLast: number };
   children: preact.ComponentChildren;
 }) {
+  const { title, session, range, children } = props;
   const summary = (
     <>
       <span class="fold-name">{title}</span> {children}

@@ -93,15 +93,8 @@ function Health() {
   );
 }
 
-function Costs({
-  costs,
-  head,
-  name,
-}: {
-  costs: readonly Cost[];
-  head: string;
-  name: (cost: Cost) => preact.ComponentChildren;
-}) {
+function Costs(props: { costs: readonly Cost[]; head: string; name: (cost: Cost) => preact.ComponentChildren }) {
+  const { costs, head, name } = props;
   if (costs.length === 0) return <p class="muted">No model was paid for a summary.</p>;
   return (
     <Table

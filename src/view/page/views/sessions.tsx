@@ -127,14 +127,7 @@ function Filters() {
   );
 }
 
-export function Choice({
-  label,
-  all,
-  value,
-  values,
-  nameOf = (one) => one,
-  onChange,
-}: {
+export function Choice(props: {
   label: string;
   all: string;
   value: string | undefined;
@@ -142,6 +135,7 @@ export function Choice({
   nameOf?: (value: string) => string;
   onChange: (value: string) => void;
 }) {
+  const { label, all, value, values, nameOf = (one) => one, onChange } = props;
   return (
     <select aria-label={label} value={value ?? ""} onChange={(event) => onChange(event.currentTarget.value)}>
       <option value="">{all}</option>
@@ -259,13 +253,8 @@ function SessionList({ sessions, news }: { sessions: ListedSession[]; news: News
   );
 }
 
-function SessionRow({
-  session,
-  news,
-}: {
-  session: ListedSession;
-  news: { messageCount: number; seqFirst: number } | undefined;
-}) {
+function SessionRow(props: { session: ListedSession; news: { messageCount: number; seqFirst: number } | undefined }) {
+  const { session, news } = props;
   const isEmpty = session.messageCount === 0 && session.title === null;
   const title = sessionTitle(session);
   const opening = oneLine(session.opening);

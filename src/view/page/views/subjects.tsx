@@ -121,17 +121,8 @@ function WorkedOn({ one }: { one: SubjectPage["timeline"][number] }) {
 
 type Line = SubjectPage["files"][number] & { replaces?: unknown };
 
-function Lines({
-  title,
-  lines,
-  none,
-  isCode = false,
-}: {
-  title: string;
-  lines: readonly Line[];
-  none: string;
-  isCode?: boolean;
-}) {
+function Lines(props: { title: string; lines: readonly Line[]; none: string; isCode?: boolean }) {
+  const { title, lines, none, isCode = false } = props;
   const id = title.replaceAll(" ", "-");
   return (
     <section class="lines" aria-labelledby={id}>

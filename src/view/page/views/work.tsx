@@ -108,17 +108,13 @@ function Overview({ files, errors, commands }: Record<"files" | "errors" | "comm
   );
 }
 
-function Counts({
-  title,
-  of,
-  rows,
-  counted,
-}: {
+function Counts(props: {
   title: string;
   of: Question;
   rows: readonly WorkCount[];
   counted: (row: WorkCount) => string;
 }) {
+  const { title, of, rows, counted } = props;
   if (rows.length === 0) return null;
   return (
     <section class="day">
