@@ -127,19 +127,12 @@ export function whyAnswer(store: Store, id: string, position: number): WhyAnswer
     return { position, kind, score, ...none, text };
   }
   const session = internalsOf(store).resume(String(row.holder));
-  const { cluster: _cluster, kind: entered, speaker, ...placement } = session.placement(position);
-  const text = reasonOf({ ...placement, kind: entered, speaker });
-  return { position, ...placement, kind: entered, speaker, text };
+  const { cluster: _cluster, ...placement } = session.placement(position);
+  return { position, ...placement, text: reasonOf(placement) };
 }
 
-function reasonOf({
-  kind,
-  score,
-  similarity,
-  isAdjacent,
-  isSameTurn,
-  speaker,
-}: Pick<WhyAnswer, "kind" | "score" | "similarity" | "isAdjacent" | "isSameTurn" | "speaker">): string {
+function reasonOf(placement: Omit<WhyAnswer, "position" | "text">): string {
+  const { kind, score, similarity, isAdjacent, isSameTurn, speaker } = placement;
   if (kind === "join" && score === null) {
     if (isSameTurn) return "It is work on the request that the cluster is about.";
     return speaker === "user" ? "The user goes on with what was just done." : "It goes on with the step before it.";

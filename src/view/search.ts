@@ -76,16 +76,8 @@ function idsOfSource(store: Store, source: string): string[] {
 }
 
 /** The words alone. Vectors, neighbors and corrections are not in SQL. */
-function searchSql({
-  q = "",
-  session,
-  project,
-  source,
-  role,
-  sinceMs,
-  untilMs,
-  limit = 20,
-}: Query<"/api/search">): string {
+function searchSql(request: Query<"/api/search">): string {
+  const { q = "", session, project, source, role, sinceMs, untilMs, limit = 20 } = request;
   const words = q.match(/[\p{L}\p{N}]+/gu) ?? [];
   const match = words.map((word) => `"${word}"`).join(" OR ");
   const conditions = [

@@ -50,14 +50,8 @@ export const watchCommand: Command<WatchFlags> = {
   ],
   examples: ["", "--yes --quiet", "~/.claude/projects --project web", "--once --yes", "--yes --json"],
 
-  async run({
-    args: paths,
-    options: { once = false, yes = false, quiet = false, push = false, project, ...flags },
-    storePath,
-    loadStores,
-    terminal,
-    json,
-  }) {
+  async run({ args: paths, options, storePath, loadStores, terminal, json }) {
+    const { once = false, yes = false, quiet = false, push = false, project, ...flags } = options;
     const { surveyLocations } = await import("../../imports/survey.ts");
     const { watchFiles } = await import("../../imports/watch-files.ts");
     const locations = await surveyLocations(paths);

@@ -170,16 +170,8 @@ async function themesInStore(
   return { value, text: offset > 0 ? "No more themes are near." : (missing ?? nothingFound(query)) };
 }
 
-function themeItem({
-  theme,
-  label,
-  sessionId,
-  title,
-  project,
-  author,
-  messageCount,
-  atMs,
-}: NearTheme): PageItem<z.infer<typeof THEME>> {
+function themeItem(near: NearTheme): PageItem<z.infer<typeof THEME>> {
+  const { theme, label, sessionId, title, project, author, messageCount, atMs } = near;
   const time = minuteOf(atMs);
   const about = { handle: theme, session: sessionId, title: title ?? undefined, project: project ?? undefined };
   const facts = { by: author ?? undefined, messages: messageCount, time };

@@ -11,22 +11,15 @@ export function WhenLoaded<A>({ of, children }: { of: Loaded<A>; children: (data
 }
 
 /** The heading of a view or of a part of it, with its JSON and SQL beside it. */
-export function Title({
-  of: { url, data },
-  level: Heading = "h1",
-  children,
-}: {
-  of: Loaded<{ sql?: string }>;
-  level?: "h1" | "h2";
-  children: ComponentChildren;
-}) {
+export function Title(props: { of: Loaded<{ sql?: string }>; level?: "h1" | "h2"; children: ComponentChildren }) {
+  const { of, level: Heading = "h1" } = props;
   return (
     <div class="title-row">
       <Heading tabIndex={-1} dir="auto">
-        {children}
+        {props.children}
       </Heading>
       <div class="tools">
-        <Data url={url} sql={data?.sql} />
+        <Data url={of.url} sql={of.data?.sql} />
       </div>
     </div>
   );

@@ -17,23 +17,16 @@ export function Themes({ themes }: { themes: ThemesAnswer["themes"] }) {
 }
 
 /** A row of a list that leads to a message of a session. */
-export function Place({
-  of: { sessionId, seq },
-  name,
-  facts,
-}: {
-  of: { sessionId: string; seq: number };
-  name: string;
-  facts: (string | null)[];
-}) {
+export function Place(props: { of: { sessionId: string; seq: number }; name: string; facts: (string | null)[] }) {
+  const { sessionId, seq } = props.of;
   return (
     <li class="session-hits">
       <a class="row" data-row href={href({ view: "session", session: sessionId, seq })}>
         <span class="snippet" dir="auto">
-          {name}
+          {props.name}
         </span>
         <span class="muted small" dir="auto">
-          {factsLine(facts)}
+          {factsLine(props.facts)}
         </span>
       </a>
     </li>
