@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import * as z from "zod/mini";
 import { parseHandle } from "../core/handle.ts";
 import { ROLES } from "../core/message-words.ts";
@@ -6,7 +7,7 @@ import { identifier, listOf, type ObjectSchema, parseArguments, text, trueOrFals
 import { VERSION } from "../core/version.ts";
 import type { Store } from "../index.ts";
 import { internalsOf } from "../session/opened-store.ts";
-import { Forgetting } from "./acts.ts";
+import { forgetAnswer } from "./acts.ts";
 import { Apart } from "./apart.ts";
 import type { About, GetRoutes, PostRoutes } from "./api.ts";
 import type { Asking } from "./ask.ts";
@@ -43,7 +44,8 @@ export class Routes {
   readonly #apart = new Apart();
   /** The newest sum of what agents used. One is made after the other, however often the store changes. */
   #usage: Promise<unknown> = Promise.resolve();
-  readonly #forgetting: Forgetting;
+  /** Makes the codes that confirm what is to be forgotten. */
+  readonly #forgetKey = randomBytes(16);
   readonly #asking: Asking;
   readonly #session: string | null;
 
@@ -51,7 +53,6 @@ export class Routes {
     this.view = view;
     this.events = new Events(view);
     this.#list = new SessionList(view);
-    this.#forgetting = new Forgetting(view);
     this.#asking = asking;
     this.#session = session;
   }
@@ -135,7 +136,7 @@ export class Routes {
     ),
     "/api/forget": this.#act(
       { session: text(), messages: z.optional(listOf(whole(1))), confirm: z.optional(text()) },
-      ({ session, messages, confirm }) => this.#forgetting.forget(session, messages, confirm),
+      (request) => this.view.write("forget", (store) => forgetAnswer(store, this.#forgetKey, request)),
     ),
   };
 

@@ -3,7 +3,7 @@ import { expect, onTestFinished } from "vitest";
 import type { Store } from "../../src/index.ts";
 import type { GetRoutes, PostRoutes } from "../../src/view/api.ts";
 import { serveView, type ViewOptions } from "../../src/view/index.ts";
-import { KEY_HEADER } from "../../src/view/key-header.ts";
+import { KEY_HEADER } from "../../src/view/questions.ts";
 import type { Query } from "../../src/view/requests.ts";
 
 export interface Answered {

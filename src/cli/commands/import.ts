@@ -11,7 +11,7 @@ import type { Call, Command, Output } from "../command.ts";
 import { Failure, failureFrom } from "../failure.ts";
 import { interruptible } from "../interruption.ts";
 import { LEAVING_OUT_OPTIONS, type LeavingOutFlags, leavingOut } from "../options.ts";
-import { AGENT_COLUMNS, agentRows, readingProgress, shortPath } from "../screen/import-progress.ts";
+import { AGENT_COLUMNS, agentRows, readingProgress, shortPath } from "../screen/progress.ts";
 import { type Column, tableLines } from "../screen/table.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { formatCount, formatNumber, oneLine } from "../screen/text.ts";

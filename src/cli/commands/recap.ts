@@ -5,6 +5,7 @@ import { inPieces } from "../../session/aids/told-pieces.ts";
 import type { Unreadable } from "../../session/moving/export.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command, Output } from "../command.ts";
+import { LEFT_OUT_HINT, unreadableFailure } from "../failure.ts";
 import { timeOption, wholeNumberOption } from "../options.ts";
 import { cutToWidth } from "../screen/display-width.ts";
 import { idsShown } from "../screen/short-ids.ts";
@@ -22,7 +23,6 @@ import {
 } from "../screen/topic-lines.ts";
 import { lastSessions } from "../stores/find-session.ts";
 import { PROJECT_OPTION, type ScopeFlags, scopeOf, UNTIL_OPTION } from "../stores/scope.ts";
-import { LEFT_OUT_HINT, unreadableFailure } from "../unreadable.ts";
 
 type Recap = ReturnType<Store["recap"]>;
 type Topic = Recap["topics"][number];

@@ -2,9 +2,9 @@ import type { StoredSecret } from "../../imports/stored-secrets.ts";
 import type { Unreadable } from "../../session/moving/export.ts";
 import { askToAgree } from "../agreement.ts";
 import type { Call, Output } from "../command.ts";
+import { LEFT_OUT_HINT, unreadableFailure } from "../failure.ts";
 import { type Column, tableLines } from "../screen/table.ts";
 import { formatCount } from "../screen/text.ts";
-import { LEFT_OUT_HINT, unreadableFailure } from "../unreadable.ts";
 
 /** `coppice forget --secrets`: finds what looks like a secret, and forgets the messages that hold it. */
 export async function secretsForgotten(

@@ -3,13 +3,13 @@ import { projectNamer } from "../../session/aids/project-meant.ts";
 import type { Unreadable } from "../../session/moving/export.ts";
 import type { Session } from "../../session/session.ts";
 import type { Command } from "../command.ts";
+import { unreadableFailure } from "../failure.ts";
 import { type PageOptions, pageRead, SESSIONS_PAGE, SESSIONS_PAGE_OPTIONS, timeOption } from "../options.ts";
 import { idsShown } from "../screen/short-ids.ts";
 import { type Column, tableLines } from "../screen/table.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { oneLine } from "../screen/text.ts";
 import { PROJECT_OPTION, type ScopeFlags, scopeOf } from "../stores/scope.ts";
-import { unreadableFailure } from "../unreadable.ts";
 import { forkCommand, hideCommand, nameCommand, tagCommand } from "./session-changes.ts";
 
 type SessionOverview = ReturnType<Session["info"]>;

@@ -10,7 +10,7 @@ import type { Command } from "../command.ts";
 import { failureFrom } from "../failure.ts";
 import { pushLines, remoteWithProjects, syncLines } from "../hub-words.ts";
 import { LEAVING_OUT_OPTIONS, type LeavingOutFlags, leavingOut } from "../options.ts";
-import { AGENT_COLUMNS, agentRows, readingProgress, shortPath } from "../screen/import-progress.ts";
+import { AGENT_COLUMNS, agentRows, readingProgress, shortPath } from "../screen/progress.ts";
 import { type Column, tableLines } from "../screen/table.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { formatCount, oneLine } from "../screen/text.ts";
