@@ -7,7 +7,6 @@ import type {
   Finding,
   Lost,
   RecallHit,
-  Recap,
   SessionOverview,
   Store,
   StoreStats,
@@ -48,7 +47,6 @@ export interface GetRoutes {
   "/api/why": WhyAnswer;
   "/api/subjects": SubjectsAnswer;
   "/api/subject": SubjectPage & { sql: string };
-  "/api/recap": Recap;
   "/api/work-overview": WorkOverview & { sql: string };
   "/api/work": WorkAnswer;
   "/api/lost": { lost: Lost | null };

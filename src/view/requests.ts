@@ -80,7 +80,6 @@ export const QUERIES = {
   /** By default 100. */
   "/api/subjects": { project, limit: limitTo(500) },
   "/api/subject": { handle: text(), limit: limitTo(1_000, 0) },
-  "/api/recap": { sinceMs, project },
   "/api/work-overview": { project, sinceMs },
   "/api/work": WORK,
   /** What a compaction lost. `summary` is the id of a message of the agent's summary. */

@@ -95,7 +95,6 @@ export class Routes {
       const page = store.subject(handle, { ...options, onUnreadable: () => {} });
       return { ...page, sql: subjectSql(page.subject) };
     }),
-    "/api/recap": this.#read((store, options) => store.recap({ ...options, onUnreadable: () => {} })),
     "/api/work": this.#read(workAnswer),
     "/api/work-overview": (request) =>
       this.view.readOnce(`work ${JSON.stringify(request)}`, (store) => workOverviewAnswer(store, request)),

@@ -19,7 +19,7 @@ interface RemoteFlags {
   team?: string;
 }
 
-export const addCommand: Command<RemoteFlags> = {
+const addCommand: Command<RemoteFlags> = {
   usage: "add <url>",
   summary: "Name the hub of this store, and projects whose sessions may go there.",
   details:
@@ -69,7 +69,7 @@ async function problemOf({ url, team }: Remote, terminal: Terminal): Promise<str
   }
 }
 
-export const removeCommand: Command = {
+const removeCommand: Command = {
   usage: "remove",
   summary: "Forget the hub of this store. What was pushed stays there.",
   details: "With --json: null.",
@@ -84,7 +84,7 @@ export const removeCommand: Command = {
 
 const NONE = ["This store has no hub."];
 
-export function remoteShown(
+function remoteShown(
   remote: Remote | undefined,
   names: ReadonlyMap<string, string>,
 ): { value: Remote | null; lines: string[] } {

@@ -14,7 +14,7 @@ interface ExcludeFlags {
   remove?: true;
 }
 
-export const excludeCommand: Command<ExcludeFlags> = {
+const excludeCommand: Command<ExcludeFlags> = {
   usage: "exclude [paths...]",
   summary: "Leave folders and projects out of imports and watches.",
   details:

@@ -12,7 +12,8 @@ const WEEKS = 53;
 /** The side of a day in the heat map with the gap beside it, and the room for the names of months above. */
 const STEP = 13;
 const HEAD = 16;
-const LEVELS = 4;
+/** How much of the accent a day has, by how much was used. */
+const LEVELS = ["30%", "52%", "76%", "100%"];
 const ROWS_MAX = 60;
 const KEYS = ["day", "project", "model", "agent"] as const;
 type Key = (typeof KEYS)[number];
@@ -124,8 +125,9 @@ function HeatMap({ rows }: { rows: readonly UsageRow[] }) {
       >
         {cells.map(({ index, day, sum }) => {
           const [x, y] = [Math.floor(index / 7) * STEP, HEAD + (index % 7) * STEP];
-          const level = sum === undefined ? 0 : Math.max(1, Math.ceil(LEVELS * Math.sqrt(sizeOf(sum) / most)));
-          const square = <rect x={x} y={y} width={STEP - 2} height={STEP - 2} rx={2} class={`heat-${level}`} />;
+          const level = Math.ceil(LEVELS.length * Math.sqrt((sum ? sizeOf(sum) : 0) / most));
+          const fill = sum && `color-mix(in srgb, var(--accent) ${LEVELS[Math.max(0, level - 1)]}, var(--paper))`;
+          const square = <rect x={x} y={y} width={STEP - 2} height={STEP - 2} rx={2} style={fill ? { fill } : {}} />;
           if (sum === undefined) return <g key={day}>{square}</g>;
           const cost = sum.costUsd === null ? "" : `, ${usd(sum.costUsd)}`;
           const label = `${day}: ${tokens(sizeOf(sum))}${cost}`;
