@@ -52,7 +52,7 @@ const LEFT_AFTER_SHARE = 0.02;
 type Location = Pick<SurveyedLocation, "agent" | "path"> & { fileCount?: number | null };
 
 /** The agent that keeps its transcripts where a file is. */
-export function agentAt(path: string, locations: readonly Location[]): string | undefined {
+function agentAt(path: string, locations: readonly Location[]): string | undefined {
   const found = locations.find((location) => path === location.path || path.startsWith(`${location.path}${sep}`));
   return found?.agent ?? undefined;
 }
@@ -75,14 +75,14 @@ export function readingProgress(
   { locations = [], isLogged }: { locations?: readonly Location[]; isLogged: boolean },
 ): (progress: ImportProgress) => void {
   const summarizing = progressOf(terminal, "summarizing sessions");
-  const counter = new AgentCounter(locations);
+  const countOf = agentCounter(locations);
   const begunMs = performance.now();
   let loggedMs = begunMs;
   return (progress) => {
     if (progress.phase === "summarize") return summarizing(progress.doneCount, progress.totalCount);
     if (progress.phase === "embed")
       return terminal.progress(`embedding: ${formatCount(progress.waitingCount, "message")} to go`);
-    const count = counter.count(progress);
+    const count = countOf(progress);
     const nowMs = performance.now();
     const isDue = isLogged && nowMs - loggedMs >= LOG_EVERY_MS;
     if (!terminal.showsProgress && !isDue) return;
@@ -98,28 +98,19 @@ export function readingProgress(
   };
 }
 
-/** Counts the files of each agent that were read. */
-class AgentCounter {
-  readonly #locations: readonly Location[];
-  readonly #doneCounts = new Map<string, number>();
-  #path: string | undefined;
-
-  constructor(locations: readonly Location[]) {
-    this.#locations = locations;
-  }
-
-  /** Returns `Codex 42/60`, or `42/60 files` if nobody knows whose the file is. */
-  count({ path, doneCount, totalCount }: ReadingProgress): string {
-    if (this.#path !== undefined && this.#path !== path) {
-      const before = agentAt(this.#path, this.#locations);
-      if (before !== undefined) this.#doneCounts.set(before, (this.#doneCounts.get(before) ?? 0) + 1);
-    }
-    this.#path = path;
-    const agent = agentAt(path, this.#locations);
+/** Returns a function that counts the files of each agent: `Codex 42/60`, or `42/60 files` if nobody knows whose the file is. */
+function agentCounter(locations: readonly Location[]): (progress: ReadingProgress) => string {
+  const doneCounts = new Map<string, number>();
+  let pathBefore: string | undefined;
+  return ({ path, doneCount, totalCount }) => {
+    const done = pathBefore === undefined || pathBefore === path ? undefined : agentAt(pathBefore, locations);
+    if (done !== undefined) doneCounts.set(done, (doneCounts.get(done) ?? 0) + 1);
+    pathBefore = path;
+    const agent = agentAt(path, locations);
     if (agent === undefined) return `${doneCount}/${formatCount(totalCount, "file")}`;
-    const total = this.#locations.reduce((sum, one) => sum + (one.agent === agent ? (one.fileCount ?? 0) : 0), 0);
-    return `${agent} ${Math.min(this.#doneCounts.get(agent) ?? 0, total)}/${total}`;
-  }
+    const total = locations.reduce((sum, one) => sum + (one.agent === agent ? (one.fileCount ?? 0) : 0), 0);
+    return `${agent} ${Math.min(doneCounts.get(agent) ?? 0, total)}/${total}`;
+  };
 }
 
 interface AgentRow {
