@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { openStore } from "../../src/index.ts";
-import { KEY_HEADER } from "../../src/view/key-header.ts";
+import { KEY_HEADER } from "../../src/view/questions.ts";
 import { compile } from "../crash/compile.ts";
 import type { DayOfWriter } from "./day-writer.ts";
 import { quantile, sessionMessages } from "./messages.ts";

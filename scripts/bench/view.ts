@@ -9,8 +9,8 @@ import { gzipSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import { openStore } from "../../src/index.ts";
 import type { GetRoutes, LogAnswer } from "../../src/view/api.ts";
-import { KEY_HEADER } from "../../src/view/key-header.ts";
 import { logOf, Replay } from "../../src/view/page/parts/replay.ts";
+import { KEY_HEADER } from "../../src/view/questions.ts";
 import { findChromium, launchChromium } from "../../test/support/chromium.ts";
 import { bundlePage } from "../build/page.ts";
 import { quantile, randomFrom, sessionMessages, take } from "./messages.ts";
@@ -97,10 +97,10 @@ class Served {
     this.key = key;
   }
 
-  async get<R extends keyof GetRoutes>(route: R, query: object): Promise<GetRoutes[R]["answer"]> {
+  async get<R extends keyof GetRoutes>(route: R, query: object): Promise<GetRoutes[R]> {
     const response = await this.open(`${route}?${new URLSearchParams(query as Record<string, string>)}`);
     if (!response.ok) throw new Error(`${route}: ${await response.text()}`);
-    return (await response.json()) as GetRoutes[R]["answer"];
+    return (await response.json()) as GetRoutes[R];
   }
 
   open(path: string): Promise<Response> {

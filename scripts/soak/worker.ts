@@ -9,7 +9,7 @@ import { type Embedder, openStore, type Store, StoreError } from "../../src/inde
 import { hashingEmbedder } from "../../src/models/hashing-embedder.ts";
 import type { PostRoutes } from "../../src/view/api.ts";
 import { serveView } from "../../src/view/index.ts";
-import { KEY_HEADER } from "../../src/view/key-header.ts";
+import { KEY_HEADER } from "../../src/view/questions.ts";
 import { randomFrom } from "../bench/messages.ts";
 import type { Line } from "./ledger.ts";
 import { isAsSaid, type Kind, kindOf, saidBy, sessionOf } from "./said.ts";

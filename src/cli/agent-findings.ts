@@ -4,8 +4,8 @@ import { StoreError } from "../core/errors.ts";
 import { reportsOf } from "../hooks/hook-report.ts";
 import { surveyLocations } from "../imports/survey.ts";
 import type { Store } from "../session/store.ts";
-import { type AgentReport, agentReports } from "../setup/agent-report.ts";
 import { WrittenFiles } from "../setup/changes.ts";
+import { type AgentReport, agentReports } from "../setup/targets.ts";
 import { formatCount, formatNumber } from "./screen/text.ts";
 import { readAgentChoice } from "./stores/agent-choice.ts";
 

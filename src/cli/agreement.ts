@@ -3,6 +3,8 @@ import { Failure } from "./failure.ts";
 import type { Terminal } from "./screen/terminal.ts";
 
 interface Question {
+  /** What would happen, printed before the question. */
+  lines?: Iterable<string>;
   /** The question, without the ` [y/N]` that is printed after it. */
   text: string;
   /** The line to print if the answer is not yes. */
@@ -17,7 +19,8 @@ interface Question {
  * @throws {Failure} `USAGE_INVALID` with `--json`, or if there is no terminal.
  */
 export async function askToAgree(question: Question, terminal: Terminal, json: boolean): Promise<boolean> {
-  const { text, refused, unasked } = question;
+  const { lines = [], text, refused, unasked } = question;
+  if (!json) for (const line of lines) terminal.note(line);
   const answer = await askPerson(`${text} [y/N] `, unasked, json);
   if (/^y(es)?$/i.test(answer)) return true;
   terminal.note(refused);

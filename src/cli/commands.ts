@@ -1,6 +1,6 @@
 import type { AnyCommand, CommandGroup } from "./command.ts";
 import { askCommand } from "./commands/ask.ts";
-import { backupCommand } from "./commands/backup.ts";
+import { backupCommand, restoreCommand } from "./commands/backup.ts";
 import { completionCommand } from "./commands/completion.ts";
 import { demoCommand } from "./commands/demo.ts";
 import { doctorCommand } from "./commands/doctor.ts";
@@ -20,7 +20,6 @@ import { recallCommand } from "./commands/recall.ts";
 import { recapCommand } from "./commands/recap.ts";
 import { reembedCommand } from "./commands/reembed.ts";
 import { rememberCommand } from "./commands/remember.ts";
-import { restoreCommand } from "./commands/restore.ts";
 import { resumeCommand } from "./commands/resume.ts";
 import { rewindCommand } from "./commands/rewind.ts";
 import { sessionsCommand } from "./commands/sessions.ts";

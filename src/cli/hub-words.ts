@@ -28,13 +28,8 @@ const UNSENT = {
   diverged: `has gone on here and in a copy of this file. ${FORK}`,
 } as const;
 
-export function* pushLines({
-  messageCount,
-  sessionCount,
-  forgottenCount,
-  refusedCount,
-  ...lists
-}: PushReport): Generator<string> {
+export function* pushLines(report: PushReport): Generator<string> {
+  const { messageCount, sessionCount, forgottenCount, refusedCount, ...lists } = report;
   const sent = `Sent ${formatCount(messageCount, "message")} of ${formatCount(sessionCount, "session")}.`;
   const forgot = `Forgot ${formatCount(forgottenCount, "session")} on the hub.`;
   const did = [...(messageCount > 0 || sessionCount > 0 ? [sent] : []), ...(forgottenCount > 0 ? [forgot] : [])];

@@ -6,11 +6,13 @@ import {
   fsyncSync,
   linkSync,
   lstatSync,
+  mkdirSync,
   openSync,
   readSync,
   renameSync,
   type Stats,
   statSync,
+  writeFileSync,
 } from "node:fs";
 import { dirname } from "node:path";
 import { StoreError } from "./errors.ts";
@@ -54,6 +56,14 @@ export function readSmall(path: string, byteCountMax: number): string {
   const { bytes, from } = readEnd(path, byteCountMax);
   if (from > 0) throw new Error(`${path} is longer than ${byteCountMax} bytes.`);
   return bytes.toString("utf8");
+}
+
+/** Replaces a small file that only its owner may read, in one step, and makes its folder if that is missing. */
+export function replaceFile(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const written = `${path}.${process.pid}`;
+  writeFileSync(written, text, { mode: 0o600 });
+  renameSync(written, path);
 }
 
 /** Writes the names in a folder to the disk. Windows cannot open folders. */

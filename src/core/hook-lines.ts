@@ -1,6 +1,5 @@
-import { renameSync, writeFileSync } from "node:fs";
 import { StoreError } from "./errors.ts";
-import { readEnd } from "./files.ts";
+import { readEnd, replaceFile } from "./files.ts";
 
 // The hooks keep their log beside the store. It tells nothing that anybody said, but that a session was there.
 
@@ -20,10 +19,7 @@ export function hookLines(storePath: string): string[] {
 }
 
 export function writeHookLines(storePath: string, lines: readonly string[]): void {
-  const path = hookFile(storePath, "log.jsonl");
-  const written = `${path}.${process.pid}`;
-  writeFileSync(written, lines.map((line) => `${line}\n`).join(""), { mode: 0o600 });
-  renameSync(written, path);
+  replaceFile(hookFile(storePath, "log.jsonl"), lines.map((line) => `${line}\n`).join(""));
 }
 
 /**

@@ -1,7 +1,7 @@
-import { mkdirSync, realpathSync, renameSync, writeFileSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import { isOfOwnCalls } from "../core/data-folder.ts";
-import { readSmall } from "../core/files.ts";
+import { readSmall, replaceFile } from "../core/files.ts";
 import { hookFile } from "../core/hook-lines.ts";
 
 const SWITCH_BYTES_MAX = 1024 * 1024;
@@ -30,11 +30,7 @@ export function turn(storePath: string, isOff: boolean, project: string | undefi
     project === undefined
       ? { isOff, projectsOff: isOff ? before.projectsOff : [] }
       : { isOff: before.isOff, projectsOff: isOff ? [...others, realPathOf(project)] : others };
-  const file = fileOf(storePath);
-  mkdirSync(resolve(file, ".."), { recursive: true, mode: 0o700 });
-  const written = `${file}.${process.pid}`;
-  writeFileSync(written, `${JSON.stringify(after)}\n`, { mode: 0o600 });
-  renameSync(written, file);
+  replaceFile(fileOf(storePath), `${JSON.stringify(after)}\n`);
   return after;
 }
 

@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import { StoreError } from "../core/errors.ts";
-import type { Edit } from "./edit.ts";
+import type { Edit } from "./edits.ts";
 
 /** The text that setup has put into a file. It is kept so that exactly this text can be taken out again. */
 interface WrittenFile {

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type Edit, ownFile } from "./edit.ts";
+import { type Edit, ownFile } from "./edits.ts";
 import { type OwnCommand, shellLine } from "./own-command.ts";
 
 const NAME = "coppice-past-work";

@@ -1,5 +1,5 @@
 import type { Machine } from "../core/data-folder.ts";
-import type { Edit } from "./edit.ts";
+import type { Edit } from "./edits.ts";
 import type { OwnCommand } from "./own-command.ts";
 
 /** Something that setup connects with Coppice: an agent, an editor, or the service that follows transcripts. */

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Machine } from "../core/data-folder.ts";
-import { ownFile } from "./edit.ts";
+import { ownFile } from "./edits.ts";
 import { callOf, type OwnCommand, shellLine } from "./own-command.ts";
 import { folderIn, type Target } from "./target.ts";
 

@@ -1,37 +1,27 @@
-import { createHmac, randomBytes } from "node:crypto";
+import { createHmac } from "node:crypto";
+import type { Store } from "../index.ts";
 import type { ForgetAnswer } from "./api.ts";
 import { RefusedRequest } from "./refusal.ts";
-import type { ViewStore } from "./view-store.ts";
 
 /**
- * Forgets messages in two requests. The first returns what would be deleted, with a code. The second sends this code to confirm,
- * and is refused if something else would be deleted by then.
+ * Forgets messages in two requests. The first returns what would be deleted, with a code that is made with `key`. The second sends this
+ * code to confirm, and is refused if something else would be deleted by then.
  */
-export class Forgetting {
-  readonly #view: ViewStore;
-  readonly #key = randomBytes(16);
-
-  constructor(view: ViewStore) {
-    this.#view = view;
+export function forgetAnswer(
+  store: Store,
+  key: Buffer,
+  { session, messages, confirm }: { session: string; messages?: readonly number[]; confirm?: string },
+): ForgetAnswer {
+  const options = messages === undefined ? {} : { messageIds: messages };
+  const preview = store.forget(session, { ...options, dryRun: true });
+  const code = createHmac("sha256", key)
+    .update(JSON.stringify([session, messages ?? null, preview]))
+    .digest("base64url")
+    .slice(0, 22);
+  if (confirm === undefined) return { ...preview, confirm: code };
+  if (confirm !== code) {
+    const message = "This would now delete something else. Look at it again, then confirm.";
+    throw new RefusedRequest(409, "CHANGED", message);
   }
-
-  forget(session: string, messageIds: readonly number[] | undefined, confirm: string | undefined): ForgetAnswer {
-    const options = messageIds === undefined ? {} : { messageIds };
-    return this.#view.write("forget", (store) => {
-      const preview = store.forget(session, { ...options, dryRun: true });
-      const code = createHmac("sha256", this.#key)
-        .update(JSON.stringify([session, messageIds ?? null, preview]))
-        .digest("base64url")
-        .slice(0, 22);
-      if (confirm === undefined) return { ...preview, confirm: code };
-      if (confirm !== code) {
-        throw new RefusedRequest(
-          409,
-          "CHANGED",
-          "This would now delete something else. Look at it again, then confirm.",
-        );
-      }
-      return { ...store.forget(session, options), confirm: null };
-    });
-  }
+  return { ...store.forget(session, options), confirm: null };
 }

@@ -2,17 +2,18 @@ import { Worker } from "node:worker_threads";
 import { type Finding, openStore, StoreError, type VerifyReport } from "../index.ts";
 import { readingEmbedder } from "../session/embedder-choice.ts";
 import { internalsOf } from "../session/opened-store.ts";
-import type { ContextAnswer, Refusal, SqlAnswer, UsageAnswer, UsageRequest, VerifyProgress } from "./api.ts";
+import type { ContextAnswer, Refusal, SqlAnswer, UsageAnswer, VerifyProgress } from "./api.ts";
 import { usageAnswer } from "./health.ts";
 import { type PastContextRequest, pastContextAnswer } from "./past-context.ts";
 import { refusalOf, reportFailure } from "./refusal.ts";
+import type { Query } from "./requests.ts";
 
 // The process that does what may take long: it checks a store, runs a person's SQL, adds up usage, and renders contexts of earlier
 // moments. A thread could not be ended while it is in SQLite.
 
 export type ApartRequest = { path: string } & (
   | { kind: "doctor" | "verify" }
-  | { kind: "usage"; request: UsageRequest }
+  | { kind: "usage"; request: Query<"/api/usage"> }
   | { kind: "sql"; query: string }
   | { kind: "context"; request: PastContextRequest }
 );

@@ -7,7 +7,6 @@ import type {
   Finding,
   Lost,
   RecallHit,
-  Recap,
   SessionOverview,
   Store,
   StoreStats,
@@ -18,48 +17,47 @@ import type {
 import type { AnswerSession } from "../session/aids/answer.ts";
 import type { AskAnswer } from "../session/aids/ask-answer.ts";
 import type { NearTheme } from "../session/aids/near-themes.ts";
-import type { WorkItem, WorkQuestion } from "../session/aids/work-items.ts";
+import type { WorkItem } from "../session/aids/work-items.ts";
 import type { WorkCount, WorkOverview } from "../session/aids/work-overview.ts";
+import type { Query } from "./requests.ts";
 
 export type { SessionOverview, WorkCount };
 
-// The routes of `coppice view`, and the JSON of each. Parameters of a GET are in its query string, and all times are Unix
-// milliseconds. Every answer is same-origin and needs the key that `POST /api/enter` gives, in the header `coppice-key`. A refusal is
-// a `Refusal` with a status of 400 or more. Strings of messages are hostile: show them as text, or as sanitized Markdown.
+// The routes of `coppice view`, and the JSON of each. `requests.ts` has what each is asked for. Every answer is same-origin and needs the
+// key that `POST /api/enter` gives, in the header `coppice-key`. A refusal is a `Refusal` with a status of 400 or more. Strings of
+// messages are hostile: show them as text, or as sanitized Markdown.
 
-/** The routes that are read with GET. `sql` in an answer is a statement for `GET /api/sql` that returns the same facts. */
+/** The answers of the routes that are read with GET. `sql` in one is a statement for `GET /api/sql` that returns the same facts. */
 export interface GetRoutes {
-  "/api/about": { request: NoParameters; answer: About };
-  "/api/sessions": { request: SessionsRequest; answer: SessionsAnswer };
-  "/api/days": { request: DaysRequest; answer: DaysAnswer };
-  "/api/news": { request: NewsRequest; answer: NewsAnswer };
-  "/api/search": { request: SearchRequest; answer: SearchAnswer };
-  "/api/themes": { request: ThemesRequest; answer: ThemesAnswer };
+  "/api/about": About;
+  "/api/sessions": SessionsAnswer;
+  "/api/days": DaysAnswer;
+  "/api/news": NewsAnswer;
+  "/api/search": SearchAnswer;
+  "/api/themes": ThemesAnswer;
   /** What an agent would get for a question. Both routes for questions are refused with status 403 if `About.agent` is null. */
-  "/api/evidence": { request: AskRequest; answer: EvidenceAnswer };
-  "/api/session": { request: { session: string }; answer: SessionAnswer };
-  "/api/outline": { request: OutlineRequest; answer: OutlineAnswer };
-  "/api/messages": { request: MessagesRequest; answer: MessagesAnswer };
-  "/api/members": { request: MembersRequest; answer: MembersAnswer };
-  "/api/context": { request: ContextRequest; answer: ContextAnswer };
-  "/api/forest": { request: { session: string }; answer: ForestAnswer };
-  "/api/log": { request: LogRequest; answer: LogAnswer };
-  "/api/why": { request: WhyRequest; answer: WhyAnswer };
-  "/api/subjects": { request: SubjectsRequest; answer: SubjectsAnswer };
-  "/api/subject": { request: { handle: string; limit?: number }; answer: SubjectPage & { sql: string } };
-  "/api/recap": { request: { sinceMs?: number; project?: string }; answer: Recap };
-  "/api/work-overview": { request: { project?: string; sinceMs?: number }; answer: WorkOverview & { sql: string } };
-  "/api/work": { request: WorkRequest; answer: WorkAnswer };
-  /** What a compaction lost. `summary` is the id of a message of the agent's summary. */
-  "/api/lost": { request: { session: string; summary: number }; answer: { lost: Lost | null } };
-  "/api/usage": { request: UsageRequest; answer: UsageAnswer };
-  "/api/health": { request: NoParameters; answer: HealthAnswer };
+  "/api/evidence": EvidenceAnswer;
+  "/api/session": SessionAnswer;
+  "/api/outline": OutlineAnswer;
+  "/api/messages": MessagesAnswer;
+  "/api/members": MembersAnswer;
+  "/api/context": ContextAnswer;
+  "/api/forest": ForestAnswer;
+  "/api/log": LogAnswer;
+  "/api/why": WhyAnswer;
+  "/api/subjects": SubjectsAnswer;
+  "/api/subject": SubjectPage & { sql: string };
+  "/api/work-overview": WorkOverview & { sql: string };
+  "/api/work": WorkAnswer;
+  "/api/lost": { lost: Lost | null };
+  "/api/usage": UsageAnswer;
+  "/api/health": HealthAnswer;
   /** Both read the whole file in another process, and take seconds with a large store. */
-  "/api/doctor": { request: NoParameters; answer: { findings: Finding[] } };
-  "/api/verify": { request: NoParameters; answer: VerifyReport };
+  "/api/doctor": { findings: Finding[] };
+  "/api/verify": VerifyReport;
   /** How far the newest `/api/verify` has come. */
-  "/api/progress": { request: NoParameters; answer: VerifyProgress };
-  "/api/sql": { request: { query: string }; answer: SqlAnswer };
+  "/api/progress": VerifyProgress;
+  "/api/sql": SqlAnswer;
 }
 
 export interface VerifyProgress {
@@ -67,20 +65,13 @@ export interface VerifyProgress {
   totalCount: number;
 }
 
-/** The routes that answer with something else than JSON. */
-export interface OtherRoutes {
-  /** Server-sent events named `change`, each with a `Change` as its data. */
-  "/api/events": NoParameters;
-  /** The whole text, or the bytes, of one part: see `ViewPart.path`. */
-  "/api/part": { message: number; path: string };
-  /** The session as lines of the neutral format, as a download. */
-  "/api/export": { session: string };
-}
+// `/api/events` answers with server-sent events named `change`, each with a `Change` as its data. `/api/part` answers with the whole text,
+// or the bytes, of one part (see `ViewPart.path`), and `/api/export` with a session as lines of the neutral format.
 
 /** The routes that take JSON with POST. All but `enter` and `ask` are refused with status 403 unless `About.isWritable`. */
 export interface PostRoutes {
   /** Sends the evidence to the agent, and ends the agent if the reader goes. It answers one question at a time: others get status 429. */
-  "/api/ask": { request: AskRequest; answer: AskAnswer };
+  "/api/ask": { request: Query<"/api/evidence">; answer: AskAnswer };
   /** Exchanges the token of the URL's fragment for the key. It works once. */
   "/api/enter": { request: { token: string }; answer: { key: string } };
   "/api/rename": { request: { session: string; title: string }; answer: { title: string } };
@@ -89,8 +80,6 @@ export interface PostRoutes {
   /** Without `confirm`, nothing is forgotten: the answer says what would go, and holds the word to confirm it with. */
   "/api/forget": { request: { session: string; messages?: number[]; confirm?: string }; answer: ForgetAnswer };
 }
-
-export type NoParameters = Record<never, never>;
 
 export interface Refusal {
   error: { code: string; message: string };
@@ -118,19 +107,6 @@ export interface About {
 
 // Sessions
 
-export interface SessionsRequest {
-  project?: string;
-  source?: string;
-  /** Sessions whose newest message is of this time or later; and before `untilMs`. */
-  sinceMs?: number;
-  untilMs?: number;
-  /** Only sessions whose title, opening or id contains this text. */
-  text?: string;
-  /** 1 to 500, by default 100. */
-  limit?: number;
-  offset?: number;
-}
-
 export interface SessionsAnswer {
   /** Newest first. */
   sessions: ListedSession[];
@@ -144,22 +120,10 @@ export interface ListedSession extends SessionOverview {
   outcome: string | null;
 }
 
-export interface DaysRequest {
-  project?: string;
-  source?: string;
-  /** Minutes to add to UTC for the reader's days, as `-new Date().getTimezoneOffset()`; by default 0. */
-  offsetMinutes?: number;
-}
-
 export interface DaysAnswer {
   /** The days on which sessions had their newest message, newest first. */
   days: { day: string; fromMs: number; sessionCount: number; messageCount: number; tokenCount: number }[];
   sql: string;
-}
-
-export interface NewsRequest {
-  /** A message id, such as the `newestMessageId` of the last look. */
-  after: number;
 }
 
 /** The messages that were appended after another. */
@@ -171,20 +135,6 @@ export interface NewsAnswer {
 }
 
 // Search
-
-export interface SearchRequest {
-  q: string;
-  session?: string;
-  project?: string;
-  source?: string;
-  role?: Role;
-  sinceMs?: number;
-  untilMs?: number;
-  /** 1 to 100, by default 20. */
-  limit?: number;
-  /** 1 to return the parts of each score. */
-  explain?: 0 | 1;
-}
 
 export interface SearchAnswer {
   sessions: SearchSession[];
@@ -201,24 +151,9 @@ export interface SearchSession extends Omit<AnswerSession, "hits"> {
   hits: SearchHit[];
 }
 
-/** Themes about a text, or of other sessions near a root. */
-export interface ThemesRequest {
-  q?: string;
-  /** The id of the root of a theme or cluster. */
-  root?: number;
-  project?: string;
-  /** 1 to 100, by default 10. */
-  limit?: number;
-}
-
 export interface ThemesAnswer {
   themes: NearTheme[];
   tookMs: number;
-}
-
-export interface AskRequest {
-  q: string;
-  project?: string;
 }
 
 export interface EvidenceAnswer {
@@ -228,11 +163,6 @@ export interface EvidenceAnswer {
   tokenCount: number;
   /** Says why nothing would be sent, or what is to be known of what would. */
   note: string | null;
-}
-
-/** What agents did: with a file, with an error, with a command, or which errors keep coming back. */
-export interface WorkRequest extends WorkQuestion {
-  project?: string;
 }
 
 export interface WorkAnswer {
@@ -287,14 +217,6 @@ export interface SessionLink {
   sharedSeqLast: number | null;
 }
 
-export interface OutlineRequest {
-  session: string;
-  /** By default 0. */
-  seqFrom?: number;
-  /** 1 to 20,000, by default 5,000. */
-  limit?: number;
-}
-
 /** Messages without their contents, as columns of equal length, so that 100,000 fit into a page's memory. */
 export interface OutlineAnswer {
   seqs: number[];
@@ -310,13 +232,6 @@ export interface OutlineAnswer {
   pinned: number[];
   /** The `seqFrom` of the next page, or null after the last one. */
   next: number | null;
-}
-
-export interface MessagesRequest {
-  session: string;
-  seqFrom?: number;
-  /** 1 to 200, by default 50. */
-  limit?: number;
 }
 
 export interface MessagesAnswer {
@@ -363,15 +278,6 @@ export type ViewPart = { path: string; isInjected: boolean } & (
   | { type: "data"; data: unknown; isCut: boolean; charCount: number }
 );
 
-export interface MembersRequest {
-  /** A handle, such as `theme:12@34`, or a message id. */
-  root: string;
-  level?: "step" | "cluster" | "theme" | "subject" | "span";
-  offset?: number;
-  /** 1 to 200, by default 50. */
-  limit?: number;
-}
-
 export interface MembersAnswer {
   root: string | null;
   level: string;
@@ -381,19 +287,6 @@ export interface MembersAnswer {
 }
 
 // What the model sees
-
-export interface ContextRequest {
-  session: string;
-  tokensMax?: number;
-  strategy?: Strategy;
-  query?: string;
-  scope?: "session" | "project";
-  /**
-   * The moment: the seq of the message that was the newest then, or `@` and a log position. By default now. The session is copied,
-   * and the copy goes back, so the context is that of today's path, without what was forgotten since, and with today's settings.
-   */
-  at?: string;
-}
 
 export interface ContextAnswer {
   /** The seq of the newest message of the moment; -1 if there is none. */
@@ -473,7 +366,7 @@ export interface ForestAnswer {
   sql: string;
 }
 
-interface ForestRoot {
+export interface ForestRoot {
   /** The handle, for `/api/members`. */
   handle: string;
   /** The message that names the root, as `root` in the log. */
@@ -504,14 +397,6 @@ export interface ForestCluster extends ForestRoot {
   lastAtMs: number;
 }
 
-export interface LogRequest {
-  session: string;
-  /** Only rows after this position; by default 0. */
-  after?: number;
-  /** 1 to 20,000, by default 5,000. */
-  limit?: number;
-}
-
 /**
  * Rows of the log of a session, as columns of equal length, in order. Replay:
  *
@@ -538,12 +423,6 @@ export interface LogAnswer {
   next: number | null;
 }
 
-export interface WhyRequest {
-  session: string;
-  /** The log position of a start or a join. */
-  position: number;
-}
-
 /** Why a step is where it is. */
 export interface WhyAnswer {
   position: number;
@@ -564,12 +443,6 @@ export interface WhyAnswer {
 }
 
 // Subjects and health
-
-export interface SubjectsRequest {
-  project?: string;
-  /** 1 to 500, by default 100. */
-  limit?: number;
-}
 
 export interface SubjectsAnswer {
   /** Those with the most tokens first. */
@@ -597,8 +470,6 @@ export interface Cost {
   /** Null if no price is known. */
   costUsd: number | null;
 }
-
-export type UsageRequest = Pick<DaysRequest, "offsetMinutes">;
 
 /** What a model read and wrote on a day, as far as transcripts tell. */
 export interface UsageAnswer {

@@ -1,7 +1,8 @@
 import type { AgentName, AskOptions } from "../session/aids/ask.ts";
 import type { AskAnswer } from "../session/aids/ask-answer.ts";
-import type { AskRequest, EvidenceAnswer } from "./api.ts";
+import type { EvidenceAnswer } from "./api.ts";
 import { RefusedRequest } from "./refusal.ts";
+import type { Query } from "./requests.ts";
 import type { ViewStore } from "./view-store.ts";
 
 /** An agent of this machine, and what it must not get. */
@@ -22,7 +23,7 @@ export class Asking {
     this.agent = agent;
   }
 
-  async evidence(request: AskRequest): Promise<EvidenceAnswer> {
+  async evidence(request: Query<"/api/evidence">): Promise<EvidenceAnswer> {
     const { evidence, sessions, tokens, note = null } = await this.#prepared(request);
     const isEmpty = evidence.length === 0;
     return {
@@ -34,7 +35,7 @@ export class Asking {
   }
 
   /** @throws {RefusedRequest} if the agent answers another question, or nothing would be sent. */
-  async ask(request: AskRequest, signal: AbortSignal): Promise<AskAnswer> {
+  async ask(request: Query<"/api/evidence">, signal: AbortSignal): Promise<AskAnswer> {
     const { title, name } = this.#chosen();
     if (this.#isBusy) throw new RefusedRequest(429, "BUSY", `${title} answers another question. Wait until it has.`);
     this.#isBusy = true;
@@ -48,7 +49,7 @@ export class Asking {
     }
   }
 
-  async #prepared({ q, project }: AskRequest) {
+  async #prepared({ q, project }: Query<"/api/evidence">) {
     const { redact, isLeftOut } = this.#chosen();
     const { askOf } = await import("../session/aids/ask.ts");
     const options = { redact, isLeftOut, ...(project !== undefined && { project }) };

@@ -1,9 +1,9 @@
 import { estimatingTokenCounter, messageTokens } from "../core/tokens.ts";
 import type { ContextMessage, RenderResult, Store } from "../index.ts";
-import type { ContextAnswer, ContextMessageView, ContextRequest, CoverageRun, How, Stretch } from "./api.ts";
+import type { ContextAnswer, ContextMessageView, CoverageRun, How, Stretch } from "./api.ts";
 import { textOfPart } from "./part-text.ts";
-import { isOfSession } from "./path.ts";
-import { sql } from "./sql.ts";
+import type { Query } from "./requests.ts";
+import { isOfSession, sql } from "./sql.ts";
 
 type Source = RenderResult["sources"][number];
 type Omission = RenderResult["omitted"][number];
@@ -15,7 +15,10 @@ const STRETCH_CHARS_MAX = 20_000;
 const TAG = /<(\/?)([a-z]+)([^<>]*?)(\/?)>/g;
 const ATTRIBUTE = /([a-z]+)="([^"]*)"/g;
 
-export function contextAnswer(store: Store, { session: id, ...options }: Omit<ContextRequest, "at">): ContextAnswer {
+export function contextAnswer(
+  store: Store,
+  { session: id, ...options }: Omit<Query<"/api/context">, "at">,
+): ContextAnswer {
   const session = store.resume(id);
   const [row] = store.query(sql`
     SELECT settings, (SELECT max(seq) + 1 FROM messages WHERE ${isOfSession(store, id)}) AS seqEnd

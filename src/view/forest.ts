@@ -3,9 +3,8 @@ import { parseHandle } from "../core/handle.ts";
 import type { Store } from "../index.ts";
 import { sessionIds } from "../session/aids/session-ids.ts";
 import { internalsOf } from "../session/opened-store.ts";
-import type { ForestAnswer, LogAnswer, WhyAnswer } from "./api.ts";
-import { isOfForest, isOfSession } from "./path.ts";
-import { sql } from "./sql.ts";
+import type { ForestAnswer, ForestRoot, LogAnswer, WhyAnswer } from "./api.ts";
+import { isOfForest, isOfSession, sql } from "./sql.ts";
 
 const LEVEL_LETTER: Record<string, string> = { cluster: "c", theme: "t", subject: "b" };
 const KIND_LETTER: Record<string, string> = { start: "s", join: "j", settle: "e", unite: "u", dissolve: "d" };
@@ -38,31 +37,19 @@ export function forestAnswer(store: Store, id: string): ForestAnswer {
     graduatedSeq: number("graduated_seq"),
     logPosition: number("log_position"),
     hotTokenCount: number("hot_token_count"),
-    themes: themes.map(({ root, label, messageCount, tokenCount, seqFirst, seqLast, ...theme }) => ({
-      handle: root,
-      root: parseHandle(root).root,
-      label,
-      messageCount,
-      tokenCount,
-      seqFirst,
-      seqLast,
+    themes: themes.map((theme) => ({
+      ...rootOf(theme),
       clusters: theme.clusters.map((handle) => parseHandle(handle).root),
       summaryCount: theme.summaries.length,
       uncoveredCount: theme.uncoveredCount,
     })),
-    clusters: clusters.map(({ root: handle, label, messageCount, tokenCount, seqFirst, seqLast, ...cluster }) => {
-      const { root } = parseHandle(handle);
-      const dated = rows.get(root);
+    clusters: clusters.map((cluster) => {
+      const named = rootOf(cluster);
+      const dated = rows.get(named.root);
       const subject = Number(dated?.subject_parent_id ?? 0);
       return {
-        handle,
-        root,
-        label,
-        messageCount,
-        tokenCount,
-        seqFirst,
-        seqLast,
-        theme: themeOf.get(handle) ?? root,
+        ...named,
+        theme: themeOf.get(named.handle) ?? named.root,
         stepCount: cluster.stepCount ?? 0,
         isSettled: cluster.settled ?? false,
         subject: shared.has(subject) ? `subject:${subject}` : null,
@@ -72,6 +59,11 @@ export function forestAnswer(store: Store, id: string): ForestAnswer {
     }),
     sql: statement,
   };
+}
+
+function rootOf(info: Omit<ForestRoot, "handle" | "root"> & { root: string }): ForestRoot {
+  const { root: handle, label, messageCount, tokenCount, seqFirst, seqLast } = info;
+  return { handle, root: parseHandle(handle).root, label, messageCount, tokenCount, seqFirst, seqLast };
 }
 
 /** The subjects of a session's clusters that other sessions have, too. */
@@ -135,19 +127,12 @@ export function whyAnswer(store: Store, id: string, position: number): WhyAnswer
     return { position, kind, score, ...none, text };
   }
   const session = internalsOf(store).resume(String(row.holder));
-  const { cluster: _cluster, kind: entered, speaker, ...placement } = session.placement(position);
-  const text = reasonOf({ ...placement, kind: entered, speaker });
-  return { position, ...placement, kind: entered, speaker, text };
+  const { cluster: _cluster, ...placement } = session.placement(position);
+  return { position, ...placement, text: reasonOf(placement) };
 }
 
-function reasonOf({
-  kind,
-  score,
-  similarity,
-  isAdjacent,
-  isSameTurn,
-  speaker,
-}: Pick<WhyAnswer, "kind" | "score" | "similarity" | "isAdjacent" | "isSameTurn" | "speaker">): string {
+function reasonOf(placement: Omit<WhyAnswer, "position" | "text">): string {
+  const { kind, score, similarity, isAdjacent, isSameTurn, speaker } = placement;
   if (kind === "join" && score === null) {
     if (isSameTurn) return "It is work on the request that the cluster is about.";
     return speaker === "user" ? "The user goes on with what was just done." : "It goes on with the step before it.";

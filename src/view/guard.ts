@@ -1,6 +1,6 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { KEY_HEADER } from "./key-header.ts";
+import { KEY_HEADER } from "./questions.ts";
 import { RefusedRequest } from "./refusal.ts";
 
 const SECRET_BYTES = 16;

@@ -1,5 +1,6 @@
 import type { Store } from "../index.ts";
-import type { Cost, HealthAnswer, UsageAnswer, UsageRequest, UsageRow } from "./api.ts";
+import type { Cost, HealthAnswer, UsageAnswer, UsageRow } from "./api.ts";
+import type { Query } from "./requests.ts";
 import { sql } from "./sql.ts";
 
 const PAID = `count(*) AS summaryCount, coalesce(sum(input_tokens), 0) AS inputTokens,
@@ -9,7 +10,7 @@ const SESSIONS_MAX = 100;
 const USAGE_ROWS_MAX = 20_000;
 
 /** Reads every message of a model. The view `usage` has days in UTC, so its text is run with those of the reader. */
-export function usageAnswer(store: Store, { offsetMinutes = 0 }: UsageRequest): UsageAnswer {
+export function usageAnswer(store: Store, { offsetMinutes = 0 }: Query<"/api/usage">): UsageAnswer {
   const [view] = store.query("SELECT substr(sql, instr(sql, 'WITH ')) AS text FROM sqlite_schema WHERE name = 'usage'");
   const seconds = "created_at_ms / 1000";
   const usage = String(view?.text).replaceAll(seconds, `${seconds} + ${60 * offsetMinutes}`);

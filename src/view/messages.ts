@@ -1,9 +1,9 @@
 import { verdictText } from "../core/verdicts.ts";
 import type { Message, Part, Store } from "../index.ts";
-import type { MembersAnswer, MembersRequest, MessagesAnswer, OutlineAnswer, ViewMessage, ViewPart } from "./api.ts";
-import { isOfSession } from "./path.ts";
+import type { MembersAnswer, MessagesAnswer, OutlineAnswer, ViewMessage, ViewPart } from "./api.ts";
 import { RefusedRequest } from "./refusal.ts";
-import { sql } from "./sql.ts";
+import type { Query } from "./requests.ts";
+import { isOfSession, sql } from "./sql.ts";
 
 /** Longer strings of a part are cut. A person opens the whole one with `/api/part`. */
 const STRING_CHARS_MAX = 20_000;
@@ -70,7 +70,7 @@ export function messagesPage(store: Store, sessionId: string, seqFrom: number, l
 
 const READ_AT_ONCE = 10;
 
-export function membersOf(store: Store, { root, level, offset, limit = 50 }: MembersRequest): MembersAnswer {
+export function membersOf(store: Store, { root, level, offset, limit = 50 }: Query<"/api/members">): MembersAnswer {
   const target = /^\d+$/.test(root) ? Number(root) : root;
   const { place: _, ...page } = store.expand(target, {
     ...(level !== undefined && { level }),

@@ -8,6 +8,7 @@ import { Asking } from "./ask.ts";
 import { type Asset, pageAround, readAssets } from "./assets.ts";
 import { partAt, textOfPart, viewMessage } from "./messages.ts";
 import { fileKeyOf, PAGE_MAX, urlOf } from "./questions.ts";
+import type { Query } from "./requests.ts";
 import { Routes } from "./routes.ts";
 import { SessionList } from "./sessions.ts";
 import { ViewStore } from "./view-store.ts";
@@ -79,9 +80,6 @@ export async function writePageFile(store: Store, path: string, options: PageFil
   }
 }
 
-type Request<R extends keyof GetRoutes> = GetRoutes[R]["request"];
-type Answer<R extends keyof GetRoutes> = GetRoutes[R]["answer"];
-
 /** Asks what the page can ask of a store or project, and writes the answers without secrets. */
 class PageFile {
   byteLength = 0;
@@ -97,7 +95,7 @@ class PageFile {
   #sessions: ReadonlySet<string> = new Set();
   readonly #subjects = new Set<string>();
   /** The messages with which agents went on after a compaction. */
-  readonly #summaries: Request<"/api/lost">[] = [];
+  readonly #summaries: Query<"/api/lost">[] = [];
 
   constructor(store: Store, target: string, copy: string, options: PageFileOptions) {
     this.#target = target;
@@ -177,14 +175,14 @@ class PageFile {
     const { clusters } = await this.#keep("/api/forest", { session });
     for (const { subject } of clusters) if (subject !== null) this.#subjects.add(subject);
     for (let after: number | null = 0; after !== null; ) {
-      const log: Answer<"/api/log"> = await this.#keep("/api/log", { session, after, limit: PAGE_MAX });
+      const log: GetRoutes["/api/log"] = await this.#keep("/api/log", { session, after, limit: PAGE_MAX });
       for (const position of log.positions) await this.#keep("/api/why", { session, position });
       after = log.next;
     }
     await this.#keep("/api/context", { session }, (answer) => ({ ...answer, rendered: [] }));
   }
 
-  async #ofStore(sessions: Answer<"/api/sessions">["sessions"]): Promise<void> {
+  async #ofStore(sessions: GetRoutes["/api/sessions"]["sessions"]): Promise<void> {
     const { project } = this.#options;
     const projects = new Set(sessions.map((session) => session.project));
     const sources = new Set(sessions.map(({ source }) => source));
@@ -219,13 +217,12 @@ class PageFile {
   /** Asks, and writes the answer as `change` makes it. @param asked  What the page asks, if that is something else. */
   async #keep<R extends keyof GetRoutes>(
     route: R,
-    request: Request<R>,
-    change: (answer: Answer<R>) => object = (answer) => answer,
+    request: Query<R>,
+    change: (answer: GetRoutes[R]) => object = (answer) => answer,
     asked = request,
-  ): Promise<Answer<R>> {
+  ): Promise<GetRoutes[R]> {
     const { redactor } = this.#options;
-    const { searchParams } = new URL(urlOf(route, request), "http://view");
-    const answer: Answer<R> = await this.#routes.get[route](searchParams, new AbortController().signal);
+    const answer: GetRoutes[R] = await this.#routes.get[route](request, new AbortController().signal);
     const shown = Object.entries(change(answer)).map(([name, value]) => [name, this.#ofFile(value)]);
     this.#put(
       urlOf(route, redactor.derived(asked)),

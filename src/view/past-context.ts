@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { openStore, type Store, StoreError } from "../index.ts";
 import { readingEmbedder, silentEmbedder } from "../session/embedder-choice.ts";
 import { internalsOf } from "../session/opened-store.ts";
-import type { ContextAnswer, ContextRequest } from "./api.ts";
+import type { ContextAnswer } from "./api.ts";
 import { contextAnswer } from "./context.ts";
-import { isOfSession, sharedBy } from "./path.ts";
-import { sql } from "./sql.ts";
+import type { Query } from "./requests.ts";
+import { isOfSession, sharedBy, sql } from "./sql.ts";
 
-export type PastContextRequest = ContextRequest & Required<Pick<ContextRequest, "at">>;
+export type PastContextRequest = Query<"/api/context"> & { at: string };
 
 /** A backup copies about this many messages in the time in which the rows of one session are copied for one. */
 const BACKUP_FACTOR = 16;

@@ -21,3 +21,9 @@ export function fileKeyOf(url: string): string {
   searchParams.sort();
   return searchParams.size === 0 ? pathname : `${pathname}?${searchParams}`;
 }
+
+/**
+ * The header of the key. Browsers add it to nothing by themselves, and send it to no other port or name, as they do with cookies. A page
+ * of another origin cannot send it.
+ */
+export const KEY_HEADER = "coppice-key";

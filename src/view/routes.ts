@@ -1,22 +1,13 @@
+import { randomBytes } from "node:crypto";
 import * as z from "zod/mini";
 import { parseHandle } from "../core/handle.ts";
 import { ROLES } from "../core/message-words.ts";
 import { STRATEGIES } from "../core/options.ts";
-import {
-  type Given,
-  identifier,
-  listOf,
-  type ObjectSchema,
-  oneWordOf,
-  parseArguments,
-  text,
-  trueOrFalse,
-  whole,
-} from "../core/schema.ts";
+import { identifier, listOf, type ObjectSchema, parseArguments, text, trueOrFalse, whole } from "../core/schema.ts";
 import { VERSION } from "../core/version.ts";
 import type { Store } from "../index.ts";
 import { internalsOf } from "../session/opened-store.ts";
-import { Forgetting } from "./acts.ts";
+import { forgetAnswer } from "./acts.ts";
 import { Apart } from "./apart.ts";
 import type { About, GetRoutes, PostRoutes } from "./api.ts";
 import type { Asking } from "./ask.ts";
@@ -25,35 +16,25 @@ import { Events } from "./events.ts";
 import { forestAnswer, logAnswer, whyAnswer } from "./forest.ts";
 import { healthAnswer } from "./health.ts";
 import { membersOf, messagesPage, outlineOf } from "./messages.ts";
-import { PAGE_MAX } from "./questions.ts";
-import { queryOf, wholeText, yesText } from "./request.ts";
+import { type AskedFor, QUERIES, type Query } from "./requests.ts";
 import { searchAnswer, themesAnswer } from "./search.ts";
 import { newsOf, SessionList, sessionPage } from "./sessions.ts";
 import { sql } from "./sql.ts";
 import type { ViewStore } from "./view-store.ts";
 import { workAnswer, workOverviewAnswer } from "./work.ts";
 
-type Get<R extends keyof GetRoutes> = (
-  parameters: URLSearchParams,
-  signal: AbortSignal,
-) => Promise<GetRoutes[R]["answer"]> | GetRoutes[R]["answer"];
-type Asked<F extends z.core.$ZodShape> = Given<z.output<z.ZodMiniObject<F, z.core.$strict>>>;
+type Get<R extends keyof GetRoutes> = (request: Query<R>, signal: AbortSignal) => Promise<GetRoutes[R]> | GetRoutes[R];
 type Post<R extends keyof PostRoutes> = (
   body: unknown,
   signal: AbortSignal,
 ) => Promise<PostRoutes[R]["answer"]> | PostRoutes[R]["answer"];
 
-const LEVELS = ["step", "cluster", "theme", "subject", "span"] as const;
 const LOST_LINES_MAX = 100;
 const SUBJECTS_DEFAULT = 100;
 const PAGE_DEFAULT = 5_000;
 
 /** For work whose answer is shared: it goes on if one of those who wait for it leaves. */
 const UNENDED = new AbortController().signal;
-
-const OFFSET = { offsetMinutes: z.optional(wholeText(-1_440, 1_440)) };
-const ASK_FIELDS = { q: text(), project: z.optional(text()) };
-const ASK_BODY = z.strictObject(ASK_FIELDS) as unknown as ObjectSchema;
 
 /** What the routes of a view answer. They translate, and leave every decision to the library. */
 export class Routes {
@@ -63,7 +44,8 @@ export class Routes {
   readonly #apart = new Apart();
   /** The newest sum of what agents used. One is made after the other, however often the store changes. */
   #usage: Promise<unknown> = Promise.resolve();
-  readonly #forgetting: Forgetting;
+  /** Makes the codes that confirm what is to be forgotten. */
+  readonly #forgetKey = randomBytes(16);
   readonly #asking: Asking;
   readonly #session: string | null;
 
@@ -71,7 +53,6 @@ export class Routes {
     this.view = view;
     this.events = new Events(view);
     this.#list = new SessionList(view);
-    this.#forgetting = new Forgetting(view);
     this.#asking = asking;
     this.#session = session;
   }
@@ -83,144 +64,63 @@ export class Routes {
 
   readonly get: { readonly [R in keyof GetRoutes]: Get<R> } = {
     "/api/about": () => this.#about(),
-    "/api/sessions": withQuery(
-      {
-        project: z.optional(text()),
-        source: z.optional(text()),
-        sinceMs: z.optional(wholeText(0)),
-        untilMs: z.optional(wholeText(0)),
-        text: z.optional(text()),
-        limit: z.optional(wholeText(1, 500)),
-        offset: z.optional(wholeText(0)),
-      },
-      (request) => this.#list.page(request),
+    "/api/sessions": (request) => this.#list.page(request),
+    "/api/days": (request) => this.#list.days(request),
+    "/api/news": this.#read((store, { after }) => newsOf(store, this.view.position(), after)),
+    "/api/search": this.#read(searchAnswer),
+    "/api/themes": this.#read(themesAnswer),
+    "/api/evidence": (request) => this.#asking.evidence(request),
+    "/api/session": this.#read((store, { session }) => sessionPage(store, session)),
+    "/api/outline": this.#read((store, { session, seqFrom = 0, limit = PAGE_DEFAULT }) =>
+      outlineOf(store, session, seqFrom, limit),
     ),
-    "/api/days": withQuery(
-      {
-        project: z.optional(text()),
-        source: z.optional(text()),
-        ...OFFSET,
-      },
-      (request) => this.#list.days(request),
+    "/api/messages": this.#read((store, { session, seqFrom = 0, limit = 50 }) =>
+      messagesPage(store, session, seqFrom, limit),
     ),
-    "/api/news": withQuery({ after: wholeText(0) }, ({ after }) =>
-      this.view.read((store) => newsOf(store, this.view.position(), after)),
+    "/api/members": this.#read(membersOf),
+    "/api/context": ({ at, ...request }, signal) =>
+      at === undefined
+        ? this.view.read((store) => contextAnswer(store, request))
+        : this.#apart.ask({ kind: "context", path: this.view.path, request: { ...request, at } }, signal),
+    "/api/forest": this.#read((store, { session }) => forestAnswer(store, session)),
+    "/api/log": this.#read((store, { session, after = 0, limit = PAGE_DEFAULT }) =>
+      logAnswer(store, session, after, limit),
     ),
-    "/api/search": withQuery(
-      {
-        q: z._default(text(), ""),
-        session: z.optional(text()),
-        project: z.optional(text()),
-        source: z.optional(text()),
-        role: z.optional(oneWordOf(ROLES)),
-        sinceMs: z.optional(wholeText(0)),
-        untilMs: z.optional(wholeText(0)),
-        limit: z.optional(wholeText(1, 100)),
-        explain: z.optional(yesText()),
-      },
-      ({ explain, ...request }) =>
-        this.view.read((store) => searchAnswer(store, { ...request, explain: explain ? 1 : 0 })),
-    ),
-    "/api/themes": withQuery(
-      {
-        q: z.optional(text()),
-        root: z.optional(wholeText(1)),
-        project: z.optional(text()),
-        limit: z.optional(wholeText(1, 100)),
-      },
-      (request) => this.view.read((store) => themesAnswer(store, request)),
-    ),
-    "/api/evidence": withQuery(ASK_FIELDS, (request) => this.#asking.evidence(request)),
-    "/api/session": this.#withStore({ session: text() }, (store, { session }) => sessionPage(store, session)),
-    "/api/outline": this.#withStore(
-      {
-        session: text(),
-        seqFrom: z._default(wholeText(0), 0),
-        limit: z._default(wholeText(1, PAGE_MAX), PAGE_DEFAULT),
-      },
-      (store, { session, seqFrom, limit }) => outlineOf(store, session, seqFrom, limit),
-    ),
-    "/api/messages": this.#withStore(
-      { session: text(), seqFrom: z._default(wholeText(0), 0), limit: z._default(wholeText(1, 200), 50) },
-      (store, { session, seqFrom, limit }) => messagesPage(store, session, seqFrom, limit),
-    ),
-    "/api/members": this.#withStore(
-      {
-        root: text(),
-        level: z.optional(oneWordOf(LEVELS)),
-        offset: z.optional(wholeText(0)),
-        limit: z.optional(wholeText(1, 200)),
-      },
-      membersOf,
-    ),
-    "/api/context": withQuery(
-      {
-        session: text(),
-        tokensMax: z.optional(wholeText(1, 100_000_000)),
-        strategy: z.optional(oneWordOf(STRATEGIES)),
-        query: z.optional(text()),
-        scope: z.optional(oneWordOf(["session", "project"])),
-        at: z.optional(text().check(z.regex(/^@?\d{1,15}$/, { error: "a seq, or @ and a log position" }))),
-      },
-      ({ at, ...request }, signal) =>
-        at === undefined
-          ? this.view.read((store) => contextAnswer(store, request))
-          : this.#apart.ask({ kind: "context", path: this.view.path, request: { ...request, at } }, signal),
-    ),
-    "/api/forest": this.#withStore({ session: text() }, (store, { session }) => forestAnswer(store, session)),
-    "/api/log": this.#withStore(
-      { session: text(), after: z._default(wholeText(0), 0), limit: z._default(wholeText(1, PAGE_MAX), PAGE_DEFAULT) },
-      (store, { session, after, limit }) => logAnswer(store, session, after, limit),
-    ),
-    "/api/why": this.#withStore({ session: text(), position: wholeText(1) }, (store, { session, position }) =>
-      whyAnswer(store, session, position),
-    ),
-    "/api/subjects": this.#withStore(
-      { project: z.optional(text()), limit: z._default(wholeText(1, 500), SUBJECTS_DEFAULT) },
-      (store, options) => ({ subjects: store.subjects(options), sql: SUBJECTS_SQL }),
-    ),
-    "/api/subject": this.#withStore({ handle: text(), limit: z.optional(wholeText(0, 1_000)) }, (store, request) => {
-      const { handle, ...options } = request;
+    "/api/why": this.#read((store, { session, position }) => whyAnswer(store, session, position)),
+    "/api/subjects": this.#read((store, { limit = SUBJECTS_DEFAULT, ...options }) => ({
+      subjects: store.subjects({ ...options, limit }),
+      sql: SUBJECTS_SQL,
+    })),
+    "/api/subject": this.#read((store, { handle, ...options }) => {
       const page = store.subject(handle, { ...options, onUnreadable: () => {} });
       return { ...page, sql: subjectSql(page.subject) };
     }),
-    "/api/recap": this.#withStore(
-      { sinceMs: z.optional(wholeText(0)), project: z.optional(text()) },
-      (store, options) => store.recap({ ...options, onUnreadable: () => {} }),
-    ),
-    "/api/work": this.#withStore(
-      { file: z.optional(text()), error: z.optional(text()), command: z.optional(text()), project: z.optional(text()) },
-      workAnswer,
-    ),
-    "/api/work-overview": withQuery({ project: z.optional(text()), sinceMs: z.optional(wholeText(0)) }, (request) =>
+    "/api/work": this.#read(workAnswer),
+    "/api/work-overview": (request) =>
       this.view.readOnce(`work ${JSON.stringify(request)}`, (store) => workOverviewAnswer(store, request)),
-    ),
-    "/api/lost": this.#withStore({ session: text(), summary: wholeText(0) }, (store, { session, summary }) => ({
+    "/api/lost": this.#read((store, { session, summary }) => ({
       lost: store.lost({ sessionId: session, summaryId: summary, limit: LOST_LINES_MAX }) ?? null,
     })),
-    "/api/usage": withQuery(OFFSET, (request) =>
+    "/api/usage": (request) =>
       this.view.readOnce(`usage ${JSON.stringify(request)}`, () => {
         const ask = () =>
-          this.#apart.ask<GetRoutes["/api/usage"]["answer"]>({ kind: "usage", path: this.view.path, request }, UNENDED);
+          this.#apart.ask<GetRoutes["/api/usage"]>({ kind: "usage", path: this.view.path, request }, UNENDED);
         const answer = this.#usage.then(ask, ask);
         this.#usage = answer;
         return answer;
       }),
-    ),
-    "/api/health": this.#withStore({}, (store) => healthAnswer(store)),
-    "/api/doctor": async (_parameters, signal) => ({
+    "/api/health": this.#read(healthAnswer),
+    "/api/doctor": async (_request, signal) => ({
       findings: await this.#apart.ask({ kind: "doctor", path: this.view.path }, signal),
     }),
-    "/api/verify": (_parameters, signal) => this.#apart.ask({ kind: "verify", path: this.view.path }, signal),
-    "/api/progress": async () => this.#apart.progress,
-    "/api/sql": withQuery({ query: text() }, ({ query }, signal) =>
-      this.#apart.ask({ kind: "sql", path: this.view.path, query }, signal),
-    ),
+    "/api/verify": (_request, signal) => this.#apart.ask({ kind: "verify", path: this.view.path }, signal),
+    "/api/progress": () => this.#apart.progress,
+    "/api/sql": ({ query }, signal) => this.#apart.ask({ kind: "sql", path: this.view.path, query }, signal),
   };
 
   /** All but `enter`, which the server answers. */
   readonly post: { readonly [R in Exclude<keyof PostRoutes, "/api/enter">]: Post<R> } = {
-    "/api/ask": (body, signal) => this.#asking.ask(parseArguments(ASK_BODY, body) as Asked<typeof ASK_FIELDS>, signal),
+    "/api/ask": (body, signal) => this.#asking.ask(bodyAs(QUERIES["/api/evidence"], body), signal),
     "/api/rename": this.#act({ session: text(), title: identifier() }, ({ session, title }) =>
       this.view.write("rename", (store) => {
         store.resume(session).update({ title: title });
@@ -235,7 +135,7 @@ export class Routes {
     ),
     "/api/forget": this.#act(
       { session: text(), messages: z.optional(listOf(whole(1))), confirm: z.optional(text()) },
-      ({ session, messages, confirm }) => this.#forgetting.forget(session, messages, confirm),
+      (request) => this.view.write("forget", (store) => forgetAnswer(store, this.#forgetKey, request)),
     ),
   };
 
@@ -256,14 +156,13 @@ export class Routes {
     };
   }
 
-  #withStore<F extends z.core.$ZodShape, A>(fields: F, answer: (store: Store, request: Asked<F>) => A | Promise<A>) {
-    return withQuery(fields, (request) => this.view.read((store) => answer(store, request)));
+  #read<Q, A>(answer: (store: Store, request: Q) => A | Promise<A>): (request: Q) => Promise<A> {
+    return (request) => this.view.read((store) => answer(store, request));
   }
 
-  #act<F extends z.core.$ZodShape, A>(fields: F, act: (body: Asked<F>) => A) {
-    const schema = z.strictObject(fields);
+  #act<F extends z.core.$ZodShape, A>(fields: F, act: (body: AskedFor<F>) => A) {
     return (body: unknown): A => {
-      const answer = act(parseArguments(schema as unknown as ObjectSchema, body) as Asked<F>);
+      const answer = act(bodyAs(fields, body));
       this.#list.drop();
       void this.events.look();
       return answer;
@@ -271,10 +170,9 @@ export class Routes {
   }
 }
 
-function withQuery<F extends z.core.$ZodShape, A>(fields: F, answer: (request: Asked<F>, signal: AbortSignal) => A) {
-  const schema = z.strictObject(fields);
-  return (parameters: URLSearchParams, signal: AbortSignal): A =>
-    answer(queryOf(schema as unknown as ObjectSchema, parameters) as Asked<F>, signal);
+/** @throws {StoreError} `OPTION_INVALID`. */
+function bodyAs<F extends z.core.$ZodShape>(fields: F, body: unknown): AskedFor<F> {
+  return parseArguments(z.strictObject(fields) as unknown as ObjectSchema, body) as AskedFor<F>;
 }
 
 const SUBJECTS_SQL = `SELECT subject_parent_id, count(*) AS cluster_count, count(DISTINCT session_id) AS session_count,

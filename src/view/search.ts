@@ -4,12 +4,13 @@ import type { RecallOptions, Store } from "../index.ts";
 import { type AnswerHit, answerOf } from "../session/aids/answer.ts";
 import { themesAbout, themesNear } from "../session/aids/near-themes.ts";
 import { noteOnHits, worthShowing } from "../session/aids/recall-notes.ts";
-import type { SearchAnswer, SearchHit, SearchRequest, ThemesAnswer, ThemesRequest } from "./api.ts";
+import type { SearchAnswer, SearchHit, ThemesAnswer } from "./api.ts";
+import type { Query } from "./requests.ts";
 import { Fragment, sql } from "./sql.ts";
 
 /** Searches while a person types. A remote embedder is not asked, because each key would wait for it and cost money. */
-export async function searchAnswer(store: Store, request: SearchRequest): Promise<SearchAnswer> {
-  const { q, session, project, source, role, sinceMs, untilMs, limit = 20, explain = 0 } = request;
+export async function searchAnswer(store: Store, request: Query<"/api/search">): Promise<SearchAnswer> {
+  const { q = "", session, project, source, role, sinceMs, untilMs, limit = 20, explain = 0 } = request;
   const fromMs = performance.now();
   const ofSource = source === undefined ? undefined : idsOfSource(store, source);
   const sessionIds = session === undefined ? ofSource : [session];
@@ -37,7 +38,10 @@ export async function searchAnswer(store: Store, request: SearchRequest): Promis
 }
 
 /** Finds themes. As a person types, a remote embedder is not asked. */
-export async function themesAnswer(store: Store, { q = "", root, ...scope }: ThemesRequest): Promise<ThemesAnswer> {
+export async function themesAnswer(
+  store: Store,
+  { q = "", root, ...scope }: Query<"/api/themes">,
+): Promise<ThemesAnswer> {
   const fromMs = performance.now();
   const themes =
     root !== undefined
@@ -72,7 +76,8 @@ function idsOfSource(store: Store, source: string): string[] {
 }
 
 /** The words alone. Vectors, neighbors and corrections are not in SQL. */
-function searchSql({ q, session, project, source, role, sinceMs, untilMs, limit = 20 }: SearchRequest): string {
+function searchSql(request: Query<"/api/search">): string {
+  const { q = "", session, project, source, role, sinceMs, untilMs, limit = 20 } = request;
   const words = q.match(/[\p{L}\p{N}]+/gu) ?? [];
   const match = words.map((word) => `"${word}"`).join(" OR ");
   const conditions = [

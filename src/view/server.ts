@@ -16,7 +16,7 @@ import type { Asset } from "./assets.ts";
 import { Guard } from "./guard.ts";
 import { partContent } from "./messages.ts";
 import { RefusedRequest, refusalOf, reportFailure } from "./refusal.ts";
-import { queryOf, wholeText } from "./request.ts";
+import { QUERIES, queryOf, wholeText } from "./requests.ts";
 import type { Routes } from "./routes.ts";
 
 const LOOPBACK = "127.0.0.1";
@@ -46,11 +46,11 @@ const HEADERS: OutgoingHttpHeaders = {
   "x-frame-options": "DENY",
 };
 
-const PART_FIELDS = z.strictObject({
+const PART_FIELDS = {
   message: wholeText(1),
   path: z.string().check(z.regex(/^\d{1,6}(\.\d{1,6})?$/, { error: "a path such as 0 or 0.1" })),
-});
-const EXPORT_FIELDS = z.strictObject({ session: text() });
+};
+const EXPORT_FIELDS = { session: text() };
 const ENTER_FIELDS = z.strictObject({ token: text() });
 
 /** Serves one view on the loopback interface. */
@@ -162,7 +162,9 @@ export class ViewServer {
     }
     const { get } = this.#routes;
     if (!Object.hasOwn(get, pathname)) throw notFound();
-    return this.#answerWith(response, () => get[pathname as keyof typeof get](searchParams, signal));
+    const route = pathname as keyof typeof get;
+    const answer = get[route] as (request: object, signal: AbortSignal) => unknown;
+    return this.#answerWith(response, () => answer(queryOf(QUERIES[route], searchParams), signal));
   }
 
   /** The check of a large store takes minutes, and so may an agent. With the answer, the time begins again. */

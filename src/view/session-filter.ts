@@ -1,12 +1,13 @@
 import { TIME_MS_MAX } from "../core/limits.ts";
-import type { DaysAnswer, SessionOverview, SessionsRequest } from "./api.ts";
+import type { DaysAnswer, SessionOverview } from "./api.ts";
+import type { Query } from "./requests.ts";
 
 // What the server and a page in a file choose alike.
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const MINUTE_MS = 60_000;
 
-export type Conditions = Omit<SessionsRequest, "limit" | "offset">;
+export type Conditions = Omit<Query<"/api/sessions">, "limit" | "offset">;
 
 /** Returns what decides whether a session meets some conditions. */
 export function meets({ project, source, sinceMs, untilMs, text }: Conditions): (session: SessionOverview) => boolean {

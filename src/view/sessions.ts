@@ -3,19 +3,10 @@ import { HIDDEN, tagNamespace } from "../core/tags.ts";
 import type { SessionOverview, Store } from "../index.ts";
 import { beganAtMs } from "../session/aids/began-at.ts";
 import { outcomeOf } from "../session/aids/outcome.ts";
-import type {
-  DaysAnswer,
-  DaysRequest,
-  ListedSession,
-  NewsAnswer,
-  SessionAnswer,
-  SessionLink,
-  SessionsAnswer,
-  SessionsRequest,
-} from "./api.ts";
-import { isOfSession, sharedBy } from "./path.ts";
+import type { DaysAnswer, ListedSession, NewsAnswer, SessionAnswer, SessionLink, SessionsAnswer } from "./api.ts";
+import type { Query } from "./requests.ts";
 import { type Conditions, daysOf, meets } from "./session-filter.ts";
-import { Fragment, sql } from "./sql.ts";
+import { Fragment, isOfSession, sharedBy, sql } from "./sql.ts";
 import type { ViewStore } from "./view-store.ts";
 
 const NEW_SESSIONS_MAX = 500;
@@ -97,7 +88,7 @@ export class SessionList {
     return items;
   }
 
-  async page(request: SessionsRequest): Promise<SessionsAnswer> {
+  async page(request: Query<"/api/sessions">): Promise<SessionsAnswer> {
     const { limit = 100, offset = 0, project, source, sinceMs, untilMs, text } = request;
     const statement = sessionsSql(request);
     if (source === undefined && untilMs === undefined && text === undefined) {
@@ -140,7 +131,7 @@ export class SessionList {
     return (await this.all()).filter((session) => !session.tags.includes(HIDDEN) && isMet(session));
   }
 
-  async days(request: DaysRequest): Promise<DaysAnswer> {
+  async days(request: Query<"/api/days">): Promise<DaysAnswer> {
     const { offsetMinutes = 0 } = request;
     const statement = sql`
       SELECT date(updated_at_ms / 1000 + ${offsetMinutes * 60}, 'unixepoch') AS day,
@@ -166,7 +157,7 @@ export function itemOf(overview: SessionOverview): SessionOverview {
   return { ...overview, title: overview.name };
 }
 
-function sessionsSql({ limit = 100, offset = 0, ...filters }: SessionsRequest): string {
+function sessionsSql({ limit = 100, offset = 0, ...filters }: Query<"/api/sessions">): string {
   return sql`
     SELECT session_id, project, title, message_count, token_count, theme_count, cluster_count, created_at_ms, updated_at_ms
     FROM session_stats${whereOf(filters)}

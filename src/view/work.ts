@@ -2,13 +2,14 @@ import type { Store } from "../index.ts";
 import { workItems } from "../session/aids/work-items.ts";
 import { type WorkOverview, workOverview } from "../session/aids/work-overview.ts";
 import { internalsOf } from "../session/opened-store.ts";
-import type { WorkAnswer, WorkRequest } from "./api.ts";
+import type { WorkAnswer } from "./api.ts";
+import type { Query } from "./requests.ts";
 import { Fragment, sql } from "./sql.ts";
 
 const ITEMS_MAX = 50;
 const COUNTS_MAX = 10;
 
-export function workAnswer(store: Store, { project, ...asked }: WorkRequest): WorkAnswer {
+export function workAnswer(store: Store, { project, ...asked }: Query<"/api/work">): WorkAnswer {
   const items = workItems(store, asked, { limit: ITEMS_MAX, ...(project !== undefined && { project }) });
   const withSeq = <L extends { messageId: number }>(line: L) => ({
     ...line,
@@ -22,7 +23,7 @@ export function workAnswer(store: Store, { project, ...asked }: WorkRequest): Wo
 
 export function workOverviewAnswer(
   store: Store,
-  { project, sinceMs }: { project?: string | undefined; sinceMs?: number | undefined },
+  { project, sinceMs }: Query<"/api/work-overview">,
 ): WorkOverview & { sql: string } {
   const ofProject = project === undefined ? "" : sql`project = ${project} AND`;
   const statement = sql`
@@ -32,7 +33,7 @@ export function workOverviewAnswer(
   return { ...workOverview(store, { project, sinceMs, limit: COUNTS_MAX }), sql: statement };
 }
 
-function workSql({ file, error, command }: Omit<WorkRequest, "project">, project: string | undefined): string {
+function workSql({ file, error, command }: Omit<Query<"/api/work">, "project">, project: string | undefined): string {
   const asked =
     file !== undefined
       ? sql`kind IN ('read', 'edit', 'write') AND target LIKE ${`%${file}`}`

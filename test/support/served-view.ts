@@ -3,7 +3,8 @@ import { expect, onTestFinished } from "vitest";
 import type { Store } from "../../src/index.ts";
 import type { GetRoutes, PostRoutes } from "../../src/view/api.ts";
 import { serveView, type ViewOptions } from "../../src/view/index.ts";
-import { KEY_HEADER } from "../../src/view/key-header.ts";
+import { KEY_HEADER } from "../../src/view/questions.ts";
+import type { Query } from "../../src/view/requests.ts";
 
 export interface Answered {
   status: number;
@@ -16,8 +17,6 @@ export interface Asked {
   headers?: Record<string, string | string[]>;
   body?: string;
 }
-
-type Query<R> = { [K in keyof R]: R[K] };
 
 /** A view that is served until the test is over, and a browser that may have entered it. */
 export class ServedView {
@@ -70,10 +69,7 @@ export class ServedView {
     });
   }
 
-  async get<R extends keyof GetRoutes>(
-    route: R,
-    query: Query<GetRoutes[R]["request"]>,
-  ): Promise<GetRoutes[R]["answer"]> {
+  async get<R extends keyof GetRoutes>(route: R, query: Query<R>): Promise<GetRoutes[R]> {
     const { status, body } = await this.refusable(route, query);
     expect(status, body).toBe(200);
     return JSON.parse(body);

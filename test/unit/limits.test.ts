@@ -20,7 +20,7 @@ import { ImportRun } from "../../src/imports/import-run.ts";
 import { type RemoteEmbedder, type Store, StoreError } from "../../src/index.ts";
 import { parseQuery } from "../../src/recall/query.ts";
 import { agentTools } from "../../src/session/aids/agent-tools.ts";
-import { KEY_HEADER } from "../../src/view/key-header.ts";
+import { KEY_HEADER } from "../../src/view/questions.ts";
 import { TESTS_ALL } from "../support/effort.ts";
 import { served } from "../support/mcp.ts";
 import { remoteLetters } from "../support/other-embedders.ts";

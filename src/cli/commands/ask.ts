@@ -6,20 +6,22 @@ import { askPerson } from "../agreement.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { interruptible } from "../interruption.ts";
-import { repeatableOption, timeOption, wholeNumberOption } from "../options.ts";
+import { wholeNumberOption } from "../options.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { formatCount, formatNumber, formatTime, oneLine } from "../screen/text.ts";
 import { wrapped } from "../screen/wrap.ts";
 import { readAgentChoice, whatStays, writeAgentChoice } from "../stores/agent-choice.ts";
-import { findProject } from "../stores/find-project.ts";
-import { findSession, SESSION_MEANING } from "../stores/find-session.ts";
+import {
+  PROJECT_OPTION,
+  type ScopeFlags,
+  SESSION_OPTION,
+  SINCE_OPTION,
+  scopeOf,
+  UNTIL_OPTION,
+} from "../stores/scope.ts";
 
-interface AskFlags {
+interface AskFlags extends ScopeFlags {
   with?: string;
-  project?: string;
-  session?: string[];
-  since?: number;
-  until?: number;
   tokensMax?: number;
   wait?: number;
   dryRun?: true;
@@ -40,10 +42,10 @@ export const askCommand: Command<AskFlags> = {
   argument: "the question",
   options: [
     new Option("--with <agent>", "the agent to ask, now and from now on"),
-    new Option("--project <project>", "by name or path: only the sessions of this project"),
-    repeatableOption("session <id>", `only this session: ${SESSION_MEANING}`),
-    timeOption("since", "only messages from then on: 2026-11-01, yesterday, last week, 7d", "first"),
-    timeOption("until", "only messages up to this day or time", "last"),
+    PROJECT_OPTION,
+    SESSION_OPTION,
+    SINCE_OPTION,
+    UNTIL_OPTION,
     wholeNumberOption(
       "tokens-max",
       `most tokens of the messages that are sent: by default ${formatNumber(TOKENS_DEFAULT)}`,
@@ -62,15 +64,12 @@ export const askCommand: Command<AskFlags> = {
   async run({ args, options, loadStores, storePath, terminal, json }) {
     const store = (await loadStores()).openToRead();
     const { AGENT_NAMES, ASK_SYSTEM, askOf, CALLED_AGENTS } = await import("../../session/aids/ask.ts");
-    const { with: named, project, session, since, until, tokensMax, wait = WAIT_S_DEFAULT, dryRun } = options;
+    const { with: named, tokensMax, wait = WAIT_S_DEFAULT, dryRun } = options;
     if (named !== undefined) oneOf("--with", named, AGENT_NAMES);
     const ask = await askOf(store, args.join(" "), {
       ...(await whatStays(() => store)),
       tokensMax,
-      ...(project !== undefined && { project: findProject(store, project) }),
-      ...(session !== undefined && { sessionIds: session.map((typed) => findSession(store, typed).id) }),
-      ...(since !== undefined && { sinceMs: since }),
-      ...(until !== undefined && { untilMs: until }),
+      ...scopeOf(store, options),
     });
     const { evidence, note = null, prompt, tokens } = ask;
     const isEmpty = evidence.length === 0;
@@ -95,7 +94,7 @@ export const askCommand: Command<AskFlags> = {
       return answerOfAgent(agent as AgentName, ask, {
         signal,
         timeoutMs: wait * 1_000,
-        ...(!json && { onLine: (line: string) => terminal.print(wrapped(line, terminal.width)) }),
+        ...(!json && { onLine: (line: string) => terminal.print(wrapped(line, terminal.columns)) }),
       });
     });
     terminal.endProgress();

@@ -13,7 +13,7 @@ import { messageHandle, messageLines } from "../screen/message-lines.ts";
 import { idsShown } from "../screen/short-ids.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { formatCount, oneLine } from "../screen/text.ts";
-import { themeLines } from "../screen/theme-lines.ts";
+import { themeLines } from "../screen/topic-lines.ts";
 
 type Expansion = ReturnType<Store["expand"]>;
 

@@ -3,11 +3,10 @@ import { printableJson } from "../../core/markup.ts";
 import { sessionNames } from "../../session/aids/session-name.ts";
 import type { ExportLine, Unreadable } from "../../session/moving/export.ts";
 import type { Command } from "../command.ts";
-import { Failure } from "../failure.ts";
+import { Failure, placeOf, unreadableFailure } from "../failure.ts";
 import { markdownLines } from "../screen/markdown.ts";
 import { oneLine } from "../screen/text.ts";
 import { findSession } from "../stores/find-session.ts";
-import { placeOf, unreadableFailure } from "../unreadable.ts";
 
 const HINT = "Everything else was exported. Look for what is missing in a backup.";
 

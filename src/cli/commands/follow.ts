@@ -1,10 +1,13 @@
 import { Option } from "commander";
+import type { Remote } from "../../hub/remote.ts";
+import type { SyncReport } from "../../hub/sync.ts";
+import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { storedRemote, syncLines, withHub } from "../hub-words.ts";
 import { interruptible } from "../interruption.ts";
 import { timeOption } from "../options.ts";
-import { progressOf } from "../screen/progress.ts";
+import { progressOf, type ShowProgress } from "../screen/progress.ts";
 import { formatCount, oneLine } from "../screen/text.ts";
 
 interface FollowFlags {
@@ -31,12 +34,7 @@ export const followCommand: Command<FollowFlags> = {
     const remote = await storedRemote(store);
     const project = projectOf(typed, all, namesOnHub(store));
     follow(store, project, since === undefined ? {} : { sinceMs: since });
-    const progress = progressOf(terminal, "following");
-    const synced = await interruptible("What came stays, and the next sync goes on.", (signal) =>
-      withHub(remote, (hub) =>
-        hub.sync(store, { signal, onProgress: ({ doneCount, sessionCount }) => progress(doneCount, sessionCount) }),
-      ),
-    );
+    const synced = await syncedWith(remote, store, progressOf(terminal, "following"));
     terminal.hint("Next: coppice recall <what the team may have said>; coppice hub sync brings what is new");
     const value = { ...followedOf(store), synced };
     return {
@@ -72,15 +70,18 @@ export const syncCommand: Command = {
   async run({ loadStores, terminal }) {
     const store = (await loadStores()).openToWrite({ mustExist: true });
     const remote = await storedRemote(store);
-    const progress = progressOf(terminal, "syncing");
-    const synced = await interruptible("What came stays, and the next sync goes on.", (signal) =>
-      withHub(remote, (hub) =>
-        hub.sync(store, { signal, onProgress: ({ doneCount, sessionCount }) => progress(doneCount, sessionCount) }),
-      ),
-    );
+    const synced = await syncedWith(remote, store, progressOf(terminal, "syncing"));
     return { value: synced, lines: syncLines(synced) };
   },
 };
+
+function syncedWith(remote: Remote, store: Store, show: ShowProgress): Promise<SyncReport> {
+  return interruptible("What came stays, and the next sync goes on.", (signal) =>
+    withHub(remote, (hub) =>
+      hub.sync(store, { signal, onProgress: ({ doneCount, sessionCount }) => show(doneCount, sessionCount) }),
+    ),
+  );
+}
 
 /** Returns the name of the project on the hub; null for all. A project of this store is typed as it is called here. */
 function projectOf(typed: string | undefined, all: boolean, names: ReadonlyMap<string, string>): string | null {

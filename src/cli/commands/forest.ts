@@ -3,10 +3,10 @@ import { projectNamer } from "../../session/aids/project-meant.ts";
 import type { ClusterInfo, ThemeInfo } from "../../session/roots.ts";
 import type { Session } from "../../session/session.ts";
 import type { Command } from "../command.ts";
-import { headline } from "../screen/headline.ts";
 import { type Column, tableLines } from "../screen/table.ts";
 import type { Format, Terminal } from "../screen/terminal.ts";
 import { formatCount, formatNumber, oneLine } from "../screen/text.ts";
+import { headline } from "../screen/topic-lines.ts";
 import { findSession, SESSION_MEANING } from "../stores/find-session.ts";
 
 export interface ForestView {

@@ -5,11 +5,11 @@ import type { Store } from "../../session/store.ts";
 import { askToAgree } from "../agreement.ts";
 import type { Command, Output } from "../command.ts";
 import { Failure } from "../failure.ts";
-import { timeOption } from "../options.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { formatCount, formatNumber, oneLine } from "../screen/text.ts";
 import { findProject } from "../stores/find-project.ts";
 import { findSession, SESSION_MEANING } from "../stores/find-session.ts";
+import { SINCE_OPTION, UNTIL_OPTION } from "../stores/scope.ts";
 import { secretsForgotten } from "./secrets.ts";
 
 interface ForgetFlags {
@@ -51,8 +51,8 @@ export const forgetCommand: Command<ForgetFlags> = {
   argument: SESSION_MEANING,
   options: [
     new Option("--project <name>", "all sessions of this project"),
-    timeOption("since", "only messages from then on: 2026-11-01, yesterday, last week, 7d", "first"),
-    timeOption("until", "only messages up to this day or time", "last"),
+    SINCE_OPTION,
+    UNTIL_OPTION,
     new Option("--messages <ids>", "only these messages of one session, by id, separated by commas").argParser(
       messageIds,
     ),

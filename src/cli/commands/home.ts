@@ -40,10 +40,8 @@ export const homeCommand: Command = {
     const topics = last === undefined ? [] : store.recap({ sinceMs: fromMs, limit: OPEN_ENDS_MAX, linesMax: 1 }).topics;
     const open = topics.flatMap((topic) => topic.open).slice(0, OPEN_ENDS_MAX);
     const recurring = store.work.friction({ limit: 1 });
-    const row = (name: string, text: string): string => {
-      const line = `  ${name.padEnd(14)}${oneLine(text)}`;
-      return terminal.width === undefined ? line : cutToWidth(line, terminal.width);
-    };
+    const row = (name: string, text: string): string =>
+      cutToWidth(`  ${name.padEnd(14)}${oneLine(text)}`, terminal.columns);
     const goOn = last && (agentCommand(last) ?? "coppice resume @last");
     const lines = [
       terminal.style("bold", `${basename(storePath)}: ${formatCount(sessionCount, "session")}`),

@@ -11,7 +11,7 @@ import type { Call, Command, Output } from "../command.ts";
 import { Failure, failureFrom } from "../failure.ts";
 import { interruptible } from "../interruption.ts";
 import { LEAVING_OUT_OPTIONS, type LeavingOutFlags, leavingOut } from "../options.ts";
-import { AGENT_COLUMNS, agentRows, readingProgress, shortPath } from "../screen/import-progress.ts";
+import { AGENT_COLUMNS, agentRows, readingProgress, shortPath } from "../screen/progress.ts";
 import { type Column, tableLines } from "../screen/table.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { formatCount, formatNumber, oneLine } from "../screen/text.ts";
@@ -147,16 +147,7 @@ async function importedRows(store: Store, paths: readonly string[], terminal: Te
   return {
     value: { sessions: value },
     lines: sessions.length === 0 ? ["The file has no sessions."] : tableLines(ROWS_COLUMNS, sessions, terminal),
-    failure:
-      refused.length === 0
-        ? undefined
-        : new Failure(
-            refused.length === 1 ? refused[0]!.code : "IMPORT_INCOMPLETE",
-            refused.map(({ message }) => message).join(" "),
-            {
-              hint: refused[0]!.hint ?? "The other sessions were taken.",
-            },
-          ),
+    failure: failureOf(refused, refused[0]?.hint ?? "The other sessions were taken."),
   };
 }
 
@@ -236,6 +227,16 @@ function countsText(counts: Readonly<Record<string, number>>): string {
   return kinds.map(([kind, count]) => `${formatNumber(count)} ${kind}`).join(", ");
 }
 
+/** Returns a failure that tells all errors; undefined if there are none. */
+function failureOf(
+  errors: readonly { code: string; message: string }[],
+  hint: string | undefined,
+): Failure | undefined {
+  if (errors.length === 0) return undefined;
+  const code = errors.length === 1 ? errors[0]!.code : "IMPORT_INCOMPLETE";
+  return new Failure(code, errors.map(({ message }) => message).join(" "), { hint });
+}
+
 function importFailure(
   { files, warningCount }: ImportResult,
   paths: readonly string[],
@@ -243,11 +244,9 @@ function importFailure(
 ): Failure | undefined {
   const errors = files.filter(({ path }) => paths.includes(path)).flatMap(({ error }) => error ?? []);
   if (errors.length > 0) {
-    const code = errors.length === 1 ? errors[0]!.code : "IMPORT_INCOMPLETE";
     const isMissing = errors.some(({ code }) => code === "FILE_NOT_FOUND");
-    const hint =
-      files.length > errors.length ? "The other files were imported." : isMissing ? "Check the path." : undefined;
-    return new Failure(code, errors.map(({ message }) => message).join(" "), { hint });
+    const hint = isMissing ? "Check the path." : undefined;
+    return failureOf(errors, files.length > errors.length ? "The other files were imported." : hint);
   }
   if (!strict || warningCount === 0) return undefined;
   const hint = "Everything readable was imported. Without --strict, warnings are not a failure.";

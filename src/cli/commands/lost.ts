@@ -6,10 +6,9 @@ import { sessionIds } from "../../session/aids/session-ids.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command } from "../command.ts";
 import { messageTyped, wholeNumberOption } from "../options.ts";
-import { headline } from "../screen/headline.ts";
 import { messageHandle } from "../screen/message-lines.ts";
 import type { Terminal } from "../screen/terminal.ts";
-import { factsLine, sectionLines, timeFor } from "../screen/topic-lines.ts";
+import { factsLine, headline, sectionLines, timeFor } from "../screen/topic-lines.ts";
 import { findProject } from "../stores/find-project.ts";
 import { findSession, SESSION_MEANING } from "../stores/find-session.ts";
 

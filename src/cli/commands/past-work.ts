@@ -17,6 +17,7 @@ import type { Terminal } from "../screen/terminal.ts";
 import { changedNote, formatCount, oneLine } from "../screen/text.ts";
 import { sectionLines, timeFor, titleLine } from "../screen/topic-lines.ts";
 import { findProject, projectHere } from "../stores/find-project.ts";
+import { PROJECT_OPTION } from "../stores/scope.ts";
 
 interface Flags {
   project?: string;
@@ -30,10 +31,7 @@ const PATH_WIDTH_MIN = 20;
 /** The most steps that are shown of what made an error go. */
 const STEPS_MAX = 6;
 
-const OPTIONS = [
-  new Option("--project <project>", "by name or path: only the sessions of this project"),
-  wholeNumberOption("limit", "most rows", 0, PAGE_LIMIT_MAX).default(LIMIT_DEFAULT),
-];
+const OPTIONS = [PROJECT_OPTION, wholeNumberOption("limit", "most rows", 0, PAGE_LIMIT_MAX).default(LIMIT_DEFAULT)];
 
 function scoped(store: Store, { project, limit }: Flags): { project?: string; limit: number } {
   return { limit, ...(project !== undefined && { project: findProject(store, project) }) };
@@ -103,7 +101,7 @@ function* fileLines(
       ...(readCount > 0 ? [formatCount(readCount, "read")] : []),
     ];
     const facts = `${[oneLine(nameOf(project)), ...counts].filter(Boolean).join(" · ")} · `;
-    const room = terminal.width === undefined ? Number.POSITIVE_INFINITY : terminal.width - displayWidth(facts);
+    const room = terminal.columns - displayWidth(facts);
     yield terminal.style("dim", facts + cutToWidth(oneLine(path), Math.max(PATH_WIDTH_MIN, room), "start"));
     const rows = (lines: FileSession["changes"]): { text: string; source: string }[] =>
       lines

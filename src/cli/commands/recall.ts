@@ -19,28 +19,31 @@ import type { Store } from "../../session/store.ts";
 import { agentCommand } from "../agent-command.ts";
 import type { Command, Output } from "../command.ts";
 import { storedRemote, withHub } from "../hub-words.ts";
-import { repeatableOption, timeOption, timeRangeOption, wholeNumberOption } from "../options.ts";
+import { repeatableOption, timeRangeOption, wholeNumberOption } from "../options.ts";
 import { cutToWidth, displayWidth } from "../screen/display-width.ts";
 import { messageHandle, speaker } from "../screen/message-lines.ts";
 import { idsShown } from "../screen/short-ids.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { changedNote, formatCount, formatTime, oneLine } from "../screen/text.ts";
-import { themeLines } from "../screen/theme-lines.ts";
+import { themeLines } from "../screen/topic-lines.ts";
 import { wrapped } from "../screen/wrap.ts";
 import { findProject } from "../stores/find-project.ts";
-import { findSession, SESSION_MEANING } from "../stores/find-session.ts";
+import {
+  PROJECT_OPTION,
+  type ScopeFlags,
+  SESSION_OPTION,
+  SINCE_OPTION,
+  scopeOf,
+  UNTIL_OPTION,
+} from "../stores/scope.ts";
 import { recapOutput } from "./recap.ts";
 
 type RecallHit = Awaited<ReturnType<Store["recall"]>>[number];
 
-interface RecallFlags {
+interface RecallFlags extends ScopeFlags {
   limit?: number;
-  session?: string[];
-  project?: string;
   role?: Role[];
   part?: Part["type"][];
-  since?: number;
-  until?: number;
   near?: { fromMs: number; toMs: number };
   by: "message" | "session" | "theme";
   tokensMax?: number;
@@ -77,12 +80,12 @@ export const recallCommand: Command<RecallFlags> = {
   argument: "a question, or the words to look for",
   options: [
     wholeNumberOption("limit", LIMIT_MEANING, 1, RECALL_LIMIT_MAX),
-    repeatableOption("session <id>", `only this session: ${SESSION_MEANING}`),
-    new Option("--project <project>", "by name or path: only the sessions of this project"),
+    SESSION_OPTION,
+    PROJECT_OPTION,
     repeatableOption("role <role>", "only messages of this role", ROLES),
     repeatableOption("part <type>", "only messages with a part of this type", PART_TYPES),
-    timeOption("since", "only messages from then on: 2026-11-01, yesterday, last week, 7d", "first"),
-    timeOption("until", "only messages up to this day or time", "last"),
+    SINCE_OPTION,
+    UNTIL_OPTION,
     timeRangeOption("near", "prefer messages near this day or time"),
     new Option("--by <unit>", "rank messages, sessions by their best message, or themes")
       .choices(["message", "session", "theme"])
@@ -109,36 +112,29 @@ export const recallCommand: Command<RecallFlags> = {
   async run({ args, options, loadStores, terminal, json }) {
     const store = (await loadStores()).openToRead();
     const { answerOf } = await import("../../session/aids/answer.ts");
-    const { session, role, part, since, until, superseded, everywhere, by, ...sameNames } = options;
+    const { session, project, role, part, since, until, superseded, everywhere, by, ...sameNames } = options;
     const query = args.join(" ");
     if (by === "theme") return themesOutput(store, query, options, terminal);
     const time = json ? undefined : await workTime(query, options);
     if (time !== undefined) {
-      const { project } = options;
       const times = { since: time.fromMs, until: time.toMs };
       const [since, until] = [time.fromMs, time.toMs].map((ms) => formatTime(ms).split(" ")[0]);
       const again = `coppice recap --since ${since} --until ${until} ${project === undefined ? "" : `--project ${oneLine(project)} `}`;
       return recapOutput(store, { ...times, ...(project !== undefined && { project }) }, terminal, again);
     }
-    const wanted = {
-      ...sameNames,
-      by,
-      ...(role !== undefined && { roles: role }),
-      ...(since !== undefined && { sinceMs: since }),
-      ...(until !== undefined && { untilMs: until }),
-    };
     if (everywhere) {
-      const { limit, project } = wanted;
+      const { limit } = sameNames;
       const scope = { ...(limit !== undefined && { limit }), ...(project !== undefined && { project }) };
       const hits = await withHub(await storedRemote(store), (hub) => hub.everywhere(query, scope));
       return { value: hits, lines: everywhereLines(hits, query, terminal) };
     }
     const found = await store.recall(query, {
-      ...wanted,
-      ...(session !== undefined && { sessionIds: session.map((typed) => findSession(store, typed).id) }),
+      ...sameNames,
+      by,
+      ...scopeOf(store, options),
+      ...(role !== undefined && { roles: role }),
       ...(part !== undefined && { partTypes: part }),
       ...(superseded !== undefined && { superseded }),
-      ...(wanted.project !== undefined && { project: findProject(store, wanted.project) }),
     });
     const hits = answersFirst(store, found);
     return { value: hits, lines: recallLines(answerOf(hits, store), hits, query, store, terminal) };
@@ -183,7 +179,7 @@ function* everywhereLines(hits: readonly EverywhereHit[], query: string, termina
     const names = [`by ${by}`, formatTime(createdAtMs), `session ${sessionId}`, project ?? "", title ?? ""];
     yield `${role}  ${terminal.style("dim", names.filter(Boolean).map(oneLine).join(" · "))}`;
     const shown = text.length > EVERYWHERE_CHARS_MAX ? `${text.slice(0, EVERYWHERE_CHARS_MAX)} …` : text;
-    yield wrapped(oneLine(shown.toWellFormed()), terminal.width);
+    yield wrapped(oneLine(shown.toWellFormed()), terminal.columns);
     yield "";
   }
   const [best] = hits;
@@ -240,22 +236,20 @@ function* sessionLines(
   idOf: (sessionId: string) => string,
   laterMax: number,
 ): Generator<string> {
-  const { width } = terminal;
   const dim = (text: string): string => terminal.style("dim", text);
   const [day] = formatTime(atMs).split(" ");
   const facts = [project, agent, author && `by ${author}`, day, idOf(sessionId)].flatMap((fact) =>
     fact ? [oneLine(fact)] : [],
   );
   const place = (title === null ? "" : " · ") + facts.join(" · ");
-  const room = width === undefined ? Number.POSITIVE_INFINITY : Math.max(TITLE_WIDTH_MIN, width - displayWidth(place));
+  const room = Math.max(TITLE_WIDTH_MIN, terminal.columns - displayWidth(place));
   yield terminal.style("bold", cut(oneLine(title ?? ""), room)) + dim(place);
   if (changedFileCount > 0) yield INDENT + dim(changedNote(changedFileCount));
-  const inner = width === undefined ? undefined : width - INDENT.length;
+  const inner = terminal.columns - INDENT.length;
   for (const [index, { hit, asked, question }] of hits.entries()) {
-    if (asked !== null && (index === 0 || question !== null || width === undefined)) {
+    if (asked !== null && (index === 0 || question !== null || terminal.width === undefined)) {
       const id = question === null ? "" : `  ${messageHandle(question.messageId)}`;
-      const room = inner === undefined ? undefined : inner - displayWidth(id);
-      yield INDENT + dim(cut(oneLine(`user: ${asked}`), room) + id);
+      yield INDENT + dim(cut(oneLine(`user: ${asked}`), inner - displayWidth(id)) + id);
     }
     yield hitText(hit, terminal, index === 0 ? LINES_MAX : laterMax).replace(/^/gm, INDENT);
     if (hit.verdict !== undefined)
@@ -296,6 +290,6 @@ function hitText(hit: RecallHit, terminal: Terminal, linesMax: number): string {
   return wrapped(shown(chars), width);
 }
 
-function cut(line: string, width = Number.POSITIVE_INFINITY): string {
-  return width === Number.POSITIVE_INFINITY ? line : width <= 0 ? "" : cutToWidth(line, width);
+function cut(line: string, width: number): string {
+  return width <= 0 ? "" : cutToWidth(line, width);
 }

@@ -1,4 +1,3 @@
-import { Option } from "commander";
 import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
 import { projectNamer } from "../../session/aids/project-meant.ts";
 import { isSame } from "../../session/aids/session-name.ts";
@@ -6,6 +5,7 @@ import { inPieces } from "../../session/aids/told-pieces.ts";
 import type { Unreadable } from "../../session/moving/export.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command, Output } from "../command.ts";
+import { LEFT_OUT_HINT, unreadableFailure } from "../failure.ts";
 import { timeOption, wholeNumberOption } from "../options.ts";
 import { cutToWidth } from "../screen/display-width.ts";
 import { idsShown } from "../screen/short-ids.ts";
@@ -21,17 +21,13 @@ import {
   titleLine,
   toldRows,
 } from "../screen/topic-lines.ts";
-import { findProject } from "../stores/find-project.ts";
 import { lastSessions } from "../stores/find-session.ts";
-import { LEFT_OUT_HINT, unreadableFailure } from "../unreadable.ts";
+import { PROJECT_OPTION, type ScopeFlags, scopeOf, UNTIL_OPTION } from "../stores/scope.ts";
 
 type Recap = ReturnType<Store["recap"]>;
 type Topic = Recap["topics"][number];
 
-interface RecapFlags {
-  since?: number;
-  until?: number;
-  project?: string;
+interface RecapFlags extends Omit<ScopeFlags, "session"> {
   limit?: number;
   lines?: number;
 }
@@ -57,8 +53,8 @@ export const recapCommand: Command<RecapFlags> = {
       "only messages from this time on: 2026-11-01, yesterday, last week, 36h, 7d (default: 7d)",
       "first",
     ),
-    timeOption("until", "only messages up to this day or time", "last"),
-    new Option("--project <project>", "by name or path: only the sessions of this project"),
+    UNTIL_OPTION,
+    PROJECT_OPTION,
     wholeNumberOption(
       "limit",
       `most topics: by default ${LIMIT_DEFAULT}, or those that fit on a screen`,
@@ -88,7 +84,7 @@ export const recapCommand: Command<RecapFlags> = {
 /** @param again  The beginning of the command that shows more, if it is not the one that was typed. */
 export function recapOutput(
   store: Store,
-  { since, until, project, limit, lines: linesMax }: RecapFlags,
+  { limit, lines: linesMax, ...scope }: RecapFlags,
   terminal: Terminal,
   again = "",
 ): Output {
@@ -96,14 +92,12 @@ export function recapOutput(
   const recap = store.recap({
     limit: limit ?? LIMIT_DEFAULT,
     linesMax: linesMax ?? LINES_DEFAULT,
-    ...(project !== undefined && { project: findProject(store, project) }),
-    ...(since !== undefined && { sinceMs: since }),
-    ...(until !== undefined && { untilMs: until }),
+    ...scopeOf(store, scope),
     onUnreadable: (damaged) => void unreadable.push(damaged),
   });
   const failure = unreadableFailure("STORE_CORRUPT", unreadable, LEFT_OUT_HINT);
   const isFolded = terminal.width !== undefined && (limit ?? linesMax) === undefined;
-  return { value: recap, lines: recapLines(recap, until, { isFolded, again }, store, terminal), failure };
+  return { value: recap, lines: recapLines(recap, scope.until, { isFolded, again }, store, terminal), failure };
 }
 
 function* recapLines(

@@ -123,7 +123,7 @@ function* listLines(
   for (const one of found) {
     const { messageId, atMs, by, agent } = one;
     const line = rememberedLine(one);
-    yield wrapped(oneLine(withVerdict({ text: line, verdict: one.verdict })), terminal.width);
+    yield wrapped(oneLine(withVerdict({ text: line, verdict: one.verdict })), terminal.columns);
     const of = project === undefined ? oneLine(nameOf(one.project)) : "";
     const facts = [by && oneLine(by), agent && `by way of ${oneLine(agent)}`, timeFor(terminal, atMs), of];
     yield INDENT + terminal.style("dim", factsLine([...facts, replacedBy(one), messageHandle(messageId)]));

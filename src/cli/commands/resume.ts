@@ -10,12 +10,11 @@ import type { Command } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { wholeNumberOption } from "../options.ts";
 import { displayWidth } from "../screen/display-width.ts";
-import { headline } from "../screen/headline.ts";
 import { messageHandle, partsLines, saidLines, speaker } from "../screen/message-lines.ts";
 import { idsShown } from "../screen/short-ids.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { formatCount, formatNumber, oneLine } from "../screen/text.ts";
-import { factsLine, outcomeLines, rememberedLines, timesFor, toldRows } from "../screen/topic-lines.ts";
+import { factsLine, headline, outcomeLines, rememberedLines, timesFor, toldRows } from "../screen/topic-lines.ts";
 import { findSession, LAST, lastHere, SESSION_MEANING } from "../stores/find-session.ts";
 
 type RenderResult = ReturnType<Session["render"]>;

@@ -17,6 +17,9 @@ interface RewindFlags {
   yes?: true;
 }
 
+const NOTHING_CHANGED = "Nothing was changed.";
+const AGREE_HINT = "Add --yes to agree, or --dry-run to see what would leave.";
+
 export const rewindCommand: Command<RewindFlags> = {
   usage: "rewind <session>",
   summary: "Go back to a message, so that the later ones leave the session; or take that back.",
@@ -57,18 +60,11 @@ export const rewindCommand: Command<RewindFlags> = {
       supersededCount: countFrom(session, toSeq + 1),
       isDryRun: true,
     };
-    const lines = () => previewLines(session, toSeq, preview.supersededCount);
-    if (dryRun) return { value: preview, lines: [...lines(), "Nothing was changed."] };
+    const lines = [...previewLines(session, toSeq, preview.supersededCount)];
+    if (dryRun) return { value: preview, lines: [...lines, NOTHING_CHANGED] };
     if (!yes && preview.supersededCount > 0) {
-      if (!json) for (const line of lines()) terminal.note(line);
-      const question = {
-        text: "Go back?",
-        refused: "Nothing was changed.",
-        unasked: {
-          message: "Going back needs your agreement. Nothing was changed.",
-          hint: "Add --yes to agree, or --dry-run to see what would leave.",
-        },
-      };
+      const message = `Going back needs your agreement. ${NOTHING_CHANGED}`;
+      const question = { lines, text: "Go back?", refused: NOTHING_CHANGED, unasked: { message, hint: AGREE_HINT } };
       if (!(await askToAgree(question, terminal, json))) return { value: preview, lines: [] };
     }
     const { branchId, supersededCount } = session.rewind({ toSeq });
@@ -109,17 +105,11 @@ async function undone(
   const coming = `To come back to ${id}: ${formatCount(preview.restoredCount, "message")}.`;
   const leaving = `Appended since, and to leave: ${formatCount(preview.supersededCount, "message")}.`;
   const lines = preview.supersededCount === 0 ? [coming] : [coming, leaving];
-  if (dryRun) return { value: preview, lines: [...lines, "Nothing was changed."] };
+  if (dryRun) return { value: preview, lines: [...lines, NOTHING_CHANGED] };
   if (!yes && preview.supersededCount > 0) {
-    if (!json) for (const line of lines) terminal.note(line);
-    const question = {
-      text: "Take the rewind back?",
-      refused: "Nothing was changed.",
-      unasked: {
-        message: "Messages were appended since, so this needs your agreement. Nothing was changed.",
-        hint: "Add --yes to agree, or --dry-run to see what would leave.",
-      },
-    };
+    const message = `Messages were appended since, so this needs your agreement. ${NOTHING_CHANGED}`;
+    const unasked = { message, hint: AGREE_HINT };
+    const question = { lines, text: "Take the rewind back?", refused: NOTHING_CHANGED, unasked };
     if (!(await askToAgree(question, terminal, json))) return { value: preview, lines: [] };
   }
   const { restoredCount, supersededCount } = session.undo();

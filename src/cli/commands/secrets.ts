@@ -2,9 +2,9 @@ import type { StoredSecret } from "../../imports/stored-secrets.ts";
 import type { Unreadable } from "../../session/moving/export.ts";
 import { askToAgree } from "../agreement.ts";
 import type { Call, Output } from "../command.ts";
+import { LEFT_OUT_HINT, unreadableFailure } from "../failure.ts";
 import { type Column, tableLines } from "../screen/table.ts";
 import { formatCount } from "../screen/text.ts";
-import { LEFT_OUT_HINT, unreadableFailure } from "../unreadable.ts";
 
 /** `coppice forget --secrets`: finds what looks like a secret, and forgets the messages that hold it. */
 export async function secretsForgotten(
@@ -21,10 +21,7 @@ export async function secretsForgotten(
   if (secrets.length === 0) return { value: none, lines: ["No secrets found."], failure };
   const lines = [...tableLines(COLUMNS, secrets, terminal), `${formatCount(secrets.length, "secret")}.`];
   if (dryRun) return { value: none, lines, failure };
-  if (!yes) {
-    if (!json) for (const line of lines) terminal.note(line);
-    if (!(await askToAgree(QUESTION, terminal, json))) return { value: none, lines: [], failure };
-  }
+  if (!yes && !(await askToAgree({ ...QUESTION, lines }, terminal, json))) return { value: none, lines: [], failure };
   const report = forgetSecrets(store, secrets);
   const stay = secrets.filter(({ messageId }) => messageId === null);
   const sessionIds = new Set(stay.flatMap(({ sessionId }) => sessionId ?? []));

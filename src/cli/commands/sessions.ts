@@ -3,21 +3,18 @@ import { projectNamer } from "../../session/aids/project-meant.ts";
 import type { Unreadable } from "../../session/moving/export.ts";
 import type { Session } from "../../session/session.ts";
 import type { Command } from "../command.ts";
+import { unreadableFailure } from "../failure.ts";
 import { type PageOptions, pageRead, SESSIONS_PAGE, SESSIONS_PAGE_OPTIONS, timeOption } from "../options.ts";
 import { idsShown } from "../screen/short-ids.ts";
 import { type Column, tableLines } from "../screen/table.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { oneLine } from "../screen/text.ts";
-import { findProject } from "../stores/find-project.ts";
-import { unreadableFailure } from "../unreadable.ts";
-import { forkCommand } from "./fork.ts";
-import { hideCommand, nameCommand, tagCommand } from "./session-labels.ts";
+import { PROJECT_OPTION, type ScopeFlags, scopeOf } from "../stores/scope.ts";
+import { forkCommand, hideCommand, nameCommand, tagCommand } from "./session-changes.ts";
 
 type SessionOverview = ReturnType<Session["info"]>;
 
-interface SessionsFlags extends PageOptions {
-  project?: string;
-  since?: number;
+interface SessionsFlags extends PageOptions, Pick<ScopeFlags, "project" | "since"> {
   tag?: string;
   hidden?: true;
 }
@@ -35,7 +32,7 @@ export const sessionsCommand: Command<SessionsFlags> = {
     `between columns. A page has ${SESSIONS_PAGE} sessions. Hidden sessions are left out.\n` +
     "With --json: an array of sessions, with their tags, counts, times, origin and parent.",
   options: [
-    new Option("--project <project>", "by name or path: only the sessions of this project"),
+    PROJECT_OPTION,
     timeOption("since", "only sessions used from then on: 2026-11-01, yesterday, last week, 7d", "first"),
     new Option("--tag <tag>", "only sessions with this tag"),
     new Option("--hidden", "hidden sessions, too"),
@@ -46,13 +43,12 @@ export const sessionsCommand: Command<SessionsFlags> = {
   examples: ["", "--project web --since 2026-11-01", "--limit 5", "--offset 50", "--tag release", "--json"],
 
   async run({ options, loadStores, terminal, json }) {
-    const { project, since, tag, hidden = false, limit, offset } = options;
+    const { tag, hidden = false, limit, offset } = options;
     const store = (await loadStores()).openToRead();
     const unreadable: Unreadable[] = [];
     const found = store.sessions({
       onUnreadable: (damaged) => void unreadable.push(damaged),
-      ...(project !== undefined && { project: findProject(store, project) }),
-      ...(since !== undefined && { sinceMs: since }),
+      ...scopeOf(store, options),
       ...(tag !== undefined && { tag }),
       hidden,
       offset,

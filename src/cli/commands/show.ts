@@ -8,12 +8,12 @@ import type { Session } from "../../session/session.ts";
 import { agentCommand } from "../agent-command.ts";
 import type { Command } from "../command.ts";
 import { moreLines, PAGE_OPTIONS, type PageOptions, wholeNumberOption } from "../options.ts";
-import { headline } from "../screen/headline.ts";
 import { messageLines, saidLines, saidParts } from "../screen/message-lines.ts";
 import { originOf, sessionTree, treeLines } from "../screen/session-tree.ts";
 import { shortIds } from "../screen/short-ids.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { formatCount, formatTime, oneLine } from "../screen/text.ts";
+import { headline } from "../screen/topic-lines.ts";
 import { findSession, SESSION_MEANING } from "../stores/find-session.ts";
 
 type SessionOverview = ReturnType<Session["info"]>;

@@ -5,6 +5,7 @@ import { sessionNames } from "../../session/aids/session-name.ts";
 import type { Unreadable } from "../../session/moving/export.ts";
 import type { Store } from "../../session/store.ts";
 import type { Command, Output } from "../command.ts";
+import { LEFT_OUT_HINT, unreadableFailure } from "../failure.ts";
 import { wholeNumberOption } from "../options.ts";
 import { idsShown } from "../screen/short-ids.ts";
 import type { Terminal } from "../screen/terminal.ts";
@@ -19,7 +20,6 @@ import {
   workedRows,
 } from "../screen/topic-lines.ts";
 import { findProject } from "../stores/find-project.ts";
-import { LEFT_OUT_HINT, unreadableFailure } from "../unreadable.ts";
 
 type SubjectPage = ReturnType<Store["subject"]>;
 type SubjectInfo = ReturnType<Store["subjects"]>[number];

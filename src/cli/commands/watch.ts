@@ -10,7 +10,7 @@ import type { Command } from "../command.ts";
 import { failureFrom } from "../failure.ts";
 import { pushLines, remoteWithProjects, syncLines } from "../hub-words.ts";
 import { LEAVING_OUT_OPTIONS, type LeavingOutFlags, leavingOut } from "../options.ts";
-import { AGENT_COLUMNS, agentRows, readingProgress, shortPath } from "../screen/import-progress.ts";
+import { AGENT_COLUMNS, agentRows, readingProgress, shortPath } from "../screen/progress.ts";
 import { type Column, tableLines } from "../screen/table.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { formatCount, oneLine } from "../screen/text.ts";
@@ -50,14 +50,8 @@ export const watchCommand: Command<WatchFlags> = {
   ],
   examples: ["", "--yes --quiet", "~/.claude/projects --project web", "--once --yes", "--yes --json"],
 
-  async run({
-    args: paths,
-    options: { once = false, yes = false, quiet = false, push = false, project, ...flags },
-    storePath,
-    loadStores,
-    terminal,
-    json,
-  }) {
+  async run({ args: paths, options, storePath, loadStores, terminal, json }) {
+    const { once = false, yes = false, quiet = false, push = false, project, ...flags } = options;
     const { surveyLocations } = await import("../../imports/survey.ts");
     const { watchFiles } = await import("../../imports/watch-files.ts");
     const locations = await surveyLocations(paths);
@@ -197,7 +191,7 @@ function* locationLines(locations: readonly SurveyedLocation[], terminal: Termin
   if (there.length > 0) yield* tableLines(columns, there, terminal);
   const known = new Set(there.map(nameOf));
   const missing = new Set(locations.map(nameOf).filter((name) => !known.has(name)));
-  if (missing.size > 0) yield* wrapped(`Not there yet: ${[...missing].join(", ")}.`, terminal.width).split("\n");
+  if (missing.size > 0) yield* wrapped(`Not there yet: ${[...missing].join(", ")}.`, terminal.columns).split("\n");
 }
 
 type ImportedEvent = Extract<WatchEvent, { event: "imported" }>;

@@ -38,7 +38,7 @@ export function speaker({ role, name }: { role: Role; name?: string }, terminal:
 
 export function* partsLines(parts: readonly Part[], terminal: Terminal): Generator<string> {
   const dim = (text: string): string => terminal.style("dim", text);
-  const wrap = (text: string): string => wrapped(text, terminal.width);
+  const wrap = (text: string): string => wrapped(text, terminal.columns);
   for (const part of parts) {
     switch (part.type) {
       case "text":
@@ -75,7 +75,7 @@ const COMMANDS: ReadonlySet<string> = new Set(["command", "cmd"]);
 function* callLines({ name, args, toolCallId }: ToolCallPart, terminal: Terminal): Generator<string> {
   const id = terminal.style("dim", `call ${toolCallId}`);
   if (typeof args !== "object" || args === null || Array.isArray(args)) {
-    yield `${wrapped(`→ ${name} ${JSON.stringify(args) ?? ""}`, terminal.width)} ${id}`;
+    yield `${wrapped(`→ ${name} ${JSON.stringify(args) ?? ""}`, terminal.columns)} ${id}`;
     return;
   }
   const { description, ...others } = args as Record<string, unknown>;
@@ -93,10 +93,9 @@ function* callLines({ name, args, toolCallId }: ToolCallPart, terminal: Terminal
     `→ ${name}${isTitled ? `: ${description}` : ""}`,
     ...(short.length > 0 ? [`(${short.join(", ")})`] : []),
   ];
-  yield `${wrapped(heading.join(" "), terminal.width)} ${id}`;
+  yield `${wrapped(heading.join(" "), terminal.columns)} ${id}`;
   for (const [key, text] of long) {
     if (key !== "") yield `  ${key}:`;
-    const width = terminal.width === undefined ? undefined : terminal.width - 2;
-    yield wrapped(text, width).replace(/^(?=.)/gm, "  ");
+    yield wrapped(text, terminal.columns - 2).replace(/^(?=.)/gm, "  ");
   }
 }

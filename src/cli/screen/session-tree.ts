@@ -40,7 +40,7 @@ export function originOf({ parentSessionId, forkSeq }: SessionOverview): string 
 
 export function* treeLines(store: Store, tree: SessionTree, terminal: Terminal, indent = ""): Generator<string> {
   const { session, branches, children } = tree;
-  const cut = (line: string): string => (terminal.width === undefined ? line : cutToWidth(line, terminal.width));
+  const cut = (line: string): string => cutToWidth(line, terminal.columns);
   const count = formatCount(session.messageCount, "message");
   const isTop = indent === "";
   const origin = isTop ? originOf(session) : session.forkSeq === null ? "" : "fork";

@@ -68,6 +68,11 @@ export class Terminal {
     return this.#stdout.isTTY ? this.#stdout.columns || WIDTH_UNKNOWN : undefined;
   }
 
+  /** The most columns of a line: infinite if the output is not a terminal. */
+  get columns(): number {
+    return this.width ?? Number.POSITIVE_INFINITY;
+  }
+
   /** True if a person sees the results, and no program reads them. */
   get isScreen(): boolean {
     return this.#stdout.isTTY === true;

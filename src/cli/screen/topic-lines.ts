@@ -1,5 +1,7 @@
 import { rememberedTold, withVerdict } from "../../core/verdicts.ts";
+import type { NearTheme } from "../../session/aids/near-themes.ts";
 import type { Remembered } from "../../session/aids/remembered.ts";
+import { isSame } from "../../session/aids/session-name.ts";
 import type { Store } from "../../session/store.ts";
 import { cutToWidth, displayWidth } from "./display-width.ts";
 import { messageHandle, speaker } from "./message-lines.ts";
@@ -46,8 +48,7 @@ export function* toldRows(told: Topic["told"], terminal: Terminal): Generator<st
   for (const { messageId, by, ...said } of told) {
     const who = by === "user" ? `${speaker({ role: by }, terminal)}: ` : "";
     const line = `${who}${oneLine(withVerdict(said))}${GAP}${messageHandle(messageId)}`;
-    if (terminal.width === undefined) yield `${GAP}${line}`;
-    else yield wrapped(line, terminal.width - GAP.length).replace(/^/gm, GAP);
+    yield wrapped(line, terminal.columns - GAP.length).replace(/^/gm, GAP);
   }
 }
 
@@ -115,7 +116,7 @@ export function timesFor(
 /** Returns a title and the handle of what it names. */
 export function titleLine(title: string, source: string, terminal: Terminal): string {
   const line = oneLine(title || "(no words)");
-  const room = terminal.width === undefined ? Number.POSITIVE_INFINITY : terminal.width - GAP.length - source.length;
+  const room = terminal.columns - GAP.length - source.length;
   const shown = displayWidth(line) <= room ? line : cutToWidth(line, Math.max(TEXT_WIDTH_MIN, room));
   return `${terminal.style("bold", shown)}${GAP}${terminal.style("cyan", source)}`;
 }
@@ -135,4 +136,33 @@ export function factsLine(facts: readonly (string | null)[]): string {
 
 export function countsOf({ sessionCount, messageCount }: { sessionCount: number; messageCount: number }): string[] {
   return [formatCount(sessionCount, "session"), formatCount(messageCount, "message")];
+}
+
+/** Yields two lines for each theme: what it is about with its handle, and where it was said. */
+export function* themeLines(
+  themes: readonly NearTheme[],
+  terminal: Terminal,
+  idOf: (sessionId: string) => string,
+): Generator<string> {
+  for (const { theme, label, title, project, agent, author, atMs, sessionId, messageCount } of themes) {
+    const room = terminal.columns - displayWidth(theme) - GAP.length;
+    const about = cutToWidth(oneLine(label || title || sessionId), room);
+    yield `${terminal.style("bold", about)}${GAP}${terminal.style("dim", theme)}`;
+    const facts = [
+      project,
+      agent,
+      author && `by ${author}`,
+      formatTime(atMs).split(" ")[0],
+      `session ${idOf(sessionId)}`,
+      formatCount(messageCount, "message"),
+      isSame(label, title) ? null : title,
+    ];
+    const line = GAP + facts.flatMap((fact) => (fact ? [oneLine(fact)] : [])).join(" · ");
+    yield terminal.style("dim", cutToWidth(line, terminal.columns));
+  }
+}
+
+/** Returns the name of a session as the first line about it. */
+export function headline(name: string, terminal: Terminal): string {
+  return terminal.style("bold", cutToWidth(oneLine(name), terminal.columns));
 }

@@ -2,8 +2,7 @@ import { displayWidth } from "./display-width.ts";
 import { withoutFormats } from "./terminal.ts";
 
 /** Breaks each line of a text between words, so that it fits `width` columns. A longer word stays whole. Styles take no room. */
-export function wrapped(text: string, width: number | undefined): string {
-  if (width === undefined) return text;
+export function wrapped(text: string, width: number): string {
   return text
     .split("\n")
     .map((line) => (line.length <= width / 2 || shownWidth(line) <= width ? line : wrappedLine(line, width)))

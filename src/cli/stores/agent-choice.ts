@@ -1,6 +1,6 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { readFileSync } from "node:fs";
 import { StoreError } from "../../core/errors.ts";
+import { replaceFile } from "../../core/files.ts";
 import type { AgentName } from "../../session/aids/ask.ts";
 import type { OpenOptions, Store } from "../../session/store.ts";
 
@@ -25,11 +25,8 @@ export function readAgentChoice(storePath: string): AgentChoice {
 /** @throws {StoreError} `FILE_NOT_USABLE`. */
 export function writeAgentChoice(storePath: string, change: AgentChoice): void {
   const path = fileOf(storePath);
-  const written = `${path}.${process.pid}`;
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    writeFileSync(written, `${JSON.stringify({ ...readAgentChoice(storePath), ...change })}\n`, { mode: 0o600 });
-    renameSync(written, path);
+    replaceFile(path, `${JSON.stringify({ ...readAgentChoice(storePath), ...change })}\n`);
   } catch (error) {
     throw new StoreError("FILE_NOT_USABLE", { path, reason: `it cannot be written: ${(error as Error).message}` });
   }

@@ -1,5 +1,5 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { readFileSync } from "node:fs";
+import { replaceFile } from "../../core/files.ts";
 
 /** The locations that the user agreed to have read, in a file beside the store. */
 export class AgreedLocations {
@@ -18,8 +18,7 @@ export class AgreedLocations {
   /** Without the file, the user is asked again, so a failure to write it is no failure. */
   remember(paths: readonly string[]): void {
     try {
-      mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
-      writeFileSync(this.#path, `${JSON.stringify([...new Set([...this.#read(), ...paths])])}\n`, { mode: 0o600 });
+      replaceFile(this.#path, `${JSON.stringify([...new Set([...this.#read(), ...paths])])}\n`);
     } catch {}
   }
 

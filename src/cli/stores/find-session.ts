@@ -21,11 +21,6 @@ const TITLE_WIDTH = 48;
 
 const HANDLE = /^(message|cluster|theme|subject|span):\d/;
 
-/** Returns true for words that cannot name a new session, because they mean something else. */
-export function isReserved(typed: string): boolean {
-  return typed === LAST || HANDLE.test(typed);
-}
-
 /**
  * Finds a session by its id, by the beginning of its id or of its external id, or by `@last`.
  *

@@ -9,8 +9,7 @@ import { sessionIds } from "../../session/aids/session-ids.ts";
 import { SUBJECTS_LIMIT_DEFAULT } from "../../session/aids/subjects.ts";
 import type { Store } from "../../session/store.ts";
 import { PAGE, pageFacts, restOfList, type Tool } from "../tool.ts";
-import { damageNote, noteIn } from "../unreadable.ts";
-import { inProject, missingProject, noSessionOf } from "./missing-project.ts";
+import { damageNote, inProject, missingProject, noSessionOf, noteIn } from "./notes.ts";
 
 const SESSION = z.object({
   sessionId: z.string(),

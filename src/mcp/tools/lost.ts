@@ -6,7 +6,7 @@ import { LOST_KINDS, type LostLine } from "../../session/aids/lost.ts";
 import { type PageItem, pageOf, RECORD_NOTE } from "../../session/aids/result-pages.ts";
 import { visibleSession } from "../../session/aids/visible-session.ts";
 import { PAGE, pageFacts, restOfList, type Tool } from "../tool.ts";
-import { inProject, missingProject } from "./missing-project.ts";
+import { inProject, missingProject } from "./notes.ts";
 
 const LINE = z.object({
   kind: z

@@ -5,7 +5,7 @@ import { WORK_INPUT, WORK_LIMIT_DEFAULT } from "../../session/aids/inputs.ts";
 import { type PageItem, pageOf, RECORD_NOTE, titleShown } from "../../session/aids/result-pages.ts";
 import { type WorkItem, workItems } from "../../session/aids/work-items.ts";
 import { PAGE, pageFacts, type Tool } from "../tool.ts";
-import { inProject, missingProject } from "./missing-project.ts";
+import { inProject, missingProject } from "./notes.ts";
 
 const BY = z.string().check(z.describe("Who said it: user, assistant, tool, or coppice for a title or a count"));
 const LINE = z.object({

@@ -1,16 +1,17 @@
 import * as z from "zod/mini";
 import { RECALL_LIMIT_MAX } from "../../core/limits.ts";
+import { element, escapeText, visibleText } from "../../core/markup.ts";
 import { RECALL_FILLED_MAX, RECALL_LIMIT_DEFAULT } from "../../core/options.ts";
 import { minuteOf, timeOf, timeRangeOf } from "../../core/times.ts";
 import { RECALL_INPUT } from "../../session/aids/inputs.ts";
+import type { NearTheme } from "../../session/aids/near-themes.ts";
 import { noteOnHits, nothingFound } from "../../session/aids/recall-notes.ts";
-import { HIT, hitsPage, hitsWanted } from "../../session/aids/result-pages.ts";
+import { HIT, hitsPage, hitsWanted, type PageItem, pageOf, RECORD_NOTE } from "../../session/aids/result-pages.ts";
 import { timeAsked } from "../../session/aids/time-asked.ts";
 import { visibleSession } from "../../session/aids/visible-session.ts";
 import type { Store } from "../../session/store.ts";
 import { PAGE, pageFacts, restOfList, type Tool, type ToolAnswer, type ToolCall } from "../tool.ts";
-import { inProject, missingProject } from "./missing-project.ts";
-import { THEME, themesInStore } from "./themes.ts";
+import { inProject, missingProject } from "./notes.ts";
 
 /** A prompt is left out for this long after it was written, in milliseconds. The agent that calls has just read it. */
 const PROMPT_MS_MAX = 10 * 60 * 1_000;
@@ -18,6 +19,15 @@ const PROMPT_MS_MAX = 10 * 60 * 1_000;
 const PROMPTS_MAX = 4;
 
 type Hit = Awaited<ReturnType<Store["recall"]>>[number];
+
+const THEME = z.object({
+  theme: z.string().check(z.describe("Its handle, for expand")),
+  label: z.string(),
+  sessionId: z.string(),
+  title: z.nullable(z.string()),
+  messageCount: z.int(),
+  time: z.string(),
+});
 
 const OUTPUT = z.object({ ...PAGE, hits: z.array(HIT), themes: z.exactOptional(z.array(THEME)) });
 
@@ -134,4 +144,39 @@ function isNewestPrompt(store: Store, { role, sessionId, seq, createdAtMs, super
   if (superseded || role !== "user" || createdAtMs < Date.now() - PROMPT_MS_MAX) return false;
   const session = store.resume(sessionId);
   return session.messages({ last: 1 })[0]?.turnSeq === seq && session.info().source !== null;
+}
+
+/** Answers `recall` with `by: "theme"`. @throws {StoreError} `OPTION_INVALID` if the call is narrowed to some messages. */
+async function themesInStore(
+  { query, limit, offset = 0, project, ...others }: Omit<z.infer<typeof RECALL_INPUT>, "by">,
+  call: ToolCall,
+) {
+  // The server answers a client before the store is loaded.
+  const { assertAllMessages, THEMES_LIMIT_DEFAULT, themesAbout } = await import("../../session/aids/near-themes.ts");
+  assertAllMessages(Object.keys(others));
+  const { themes, missing } = await call.live.read(async (store) => {
+    const scope = inProject(store, call, project);
+    const wanted = { ...scope, limit: offset + (limit ?? THEMES_LIMIT_DEFAULT) + 1, signal: call.signal };
+    return { themes: await themesAbout(store, query, wanted), missing: missingProject(store, call, project) };
+  });
+  const shown = themes.slice(offset, offset + (limit ?? THEMES_LIMIT_DEFAULT));
+  const rest = restOfList("recall", offset + shown.length, themes.length, { isCounted: false });
+  const page = pageOf(shown, themeItem, rest, call.budget, (lines) =>
+    element("themes", {}, `${RECORD_NOTE}\n${lines}\n`),
+  );
+  const facts = pageFacts(page.left, themes.length);
+  const value = { ...facts, hits: [], themes: page.items };
+  if (shown.length > 0) return { value, text: page.text };
+  return { value, text: offset > 0 ? "No more themes are near." : (missing ?? nothingFound(query)) };
+}
+
+function themeItem(near: NearTheme): PageItem<z.infer<typeof THEME>> {
+  const { theme, label, sessionId, title, project, author, messageCount, atMs } = near;
+  const time = minuteOf(atMs);
+  const about = { handle: theme, session: sessionId, title: title ?? undefined, project: project ?? undefined };
+  const facts = { by: author ?? undefined, messages: messageCount, time };
+  return {
+    line: element("theme", { ...about, ...facts }, escapeText(label)),
+    value: { theme, label: visibleText(label), sessionId, title: title && visibleText(title), messageCount, time },
+  };
 }

@@ -9,8 +9,7 @@ import { type PageItem, pageOf, RECORD_NOTE, type ResultBudget, titleShown } fro
 import { sessionNames } from "../../session/aids/session-name.ts";
 import type { Store } from "../../session/store.ts";
 import { PAGE, pageFacts, type Tool } from "../tool.ts";
-import { damageNote, noteIn } from "../unreadable.ts";
-import { inProject, missingProject } from "./missing-project.ts";
+import { damageNote, inProject, missingProject, noteIn } from "./notes.ts";
 
 /** The most sessions of a topic that are named. A topic may come up in hundreds. */
 const SESSIONS_MAX = 10;

@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { hash } from "node:crypto";
-import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { ownCallsFolder } from "../../core/data-folder.ts";
 import { StoreError } from "../../core/errors.ts";
+import { replaceFile } from "../../core/files.ts";
 import { estimateTokens } from "../../core/token-estimate.ts";
 import type { ModelUsage } from "../usage.ts";
 import {
@@ -119,15 +120,10 @@ function notStarted(model: AgentName, error: NodeJS.ErrnoException): StoreError 
 /** Writes the files of a call into the folder. Calls at the same time write the same, each in one step. */
 function prepared(agent: CalledAgent, folder: string, system: string): AgentCall {
   const systemFile = join(folder, `system-${hash("sha256", system).slice(0, 12)}.md`);
-  const files = Object.entries(agent.files ?? {}).map(([path, settings]) => {
-    return [join(folder, path), JSON.stringify(settings)] as const;
-  });
   try {
-    for (const [path, text] of [[systemFile, system] as const, ...files]) {
-      mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-      const written = `${path}.${process.pid}`;
-      writeFileSync(written, text, { mode: 0o600 });
-      renameSync(written, path);
+    replaceFile(systemFile, system);
+    for (const [path, settings] of Object.entries(agent.files ?? {})) {
+      replaceFile(join(folder, path), JSON.stringify(settings));
     }
   } catch (error) {
     const reason = `agents are called in this folder, and it cannot be written: ${(error as Error).message}`;

@@ -1,7 +1,8 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { ownCallsFolder } from "../../core/data-folder.ts";
 import { StoreError } from "../../core/errors.ts";
+import { replaceFile } from "../../core/files.ts";
 
 /** What summaries by an agent have used today. */
 export interface DailyUse {
@@ -25,11 +26,8 @@ export function addUse(agent: string, { callCount, tokenCount }: DailyUse, now =
   const before = usedToday(agent, now);
   const after = { callCount: before.callCount + callCount, tokenCount: before.tokenCount + tokenCount };
   const path = fileOf(agent);
-  const written = `${path}.${process.pid}`;
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    writeFileSync(written, `${JSON.stringify({ day: dayOf(now), ...after })}\n`, { mode: 0o600 });
-    renameSync(written, path);
+    replaceFile(path, `${JSON.stringify({ day: dayOf(now), ...after })}\n`);
   } catch (error) {
     throw new StoreError("FILE_NOT_USABLE", { path, reason: `it cannot be written: ${(error as Error).message}` });
   }

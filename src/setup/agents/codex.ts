@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Machine } from "../../core/data-folder.ts";
 import { StoreError } from "../../core/errors.ts";
-import type { Edit } from "../edit.ts";
+import type { Edit } from "../edits.ts";
 import { HOOK_TIMEOUT_S, type Hook, hookLine } from "../hook-lines.ts";
 import { callOf, type OwnCommand } from "../own-command.ts";
 import { skillFile } from "../skill.ts";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Machine } from "../../core/data-folder.ts";
-import { ownJsonFile } from "../edit.ts";
+import { ownJsonFile } from "../edits.ts";
 import { HOOK_TIMEOUT_S, type Hook, hooksJson } from "../hook-lines.ts";
 import { callOf } from "../own-command.ts";
 import { skillFile } from "../skill.ts";

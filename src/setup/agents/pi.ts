@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Machine } from "../../core/data-folder.ts";
-import { pluginFile } from "../plugin-source.ts";
+import { pluginFile } from "../hook-lines.ts";
 import { skillFile } from "../skill.ts";
 import { folderIn, type Target } from "../target.ts";
 

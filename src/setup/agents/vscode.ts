@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Machine } from "../../core/data-folder.ts";
-import { jsonMember } from "../jsonc.ts";
+import { jsonMember } from "../edits.ts";
 import { callOf } from "../own-command.ts";
 import { folderIn, type Target } from "../target.ts";
 

@@ -27,6 +27,14 @@ const VIEWS: Record<string, () => preact.JSX.Element> = {
   health: HealthView,
 };
 
+/** The views that the head links to, and those within them. */
+const LISTED: readonly [view: string, label: string, ...within: string[]][] = [
+  ["sessions", "Sessions", "session", "context", "forest"],
+  ["subjects", "Subjects"],
+  ["work", "Work"],
+  ["health", "Health"],
+];
+
 export function App({ refused }: { refused?: Refused }) {
   const view = params.value.view ?? "sessions";
   const View = VIEWS[view] ?? SessionsView;
@@ -47,18 +55,15 @@ export function App({ refused }: { refused?: Refused }) {
           <span>Coppice</span>
         </a>
         <nav aria-label="Views">
-          <NavLink view="sessions" current={view}>
-            Sessions
-          </NavLink>
-          <NavLink view="subjects" current={view}>
-            Subjects
-          </NavLink>
-          <NavLink view="work" current={view}>
-            Work
-          </NavLink>
-          <NavLink view="health" current={view}>
-            Health
-          </NavLink>
+          {LISTED.map(([name, label, ...within]) => (
+            <a
+              key={name}
+              href={href({ view: name === "sessions" ? null : name })}
+              aria-current={[name, ...within].includes(view) ? "page" : undefined}
+            >
+              {label}
+            </a>
+          ))}
         </nav>
         <button type="button" class="search-button" onClick={search} aria-keyshortcuts="Control+K Meta+K">
           <span>Search</span>
@@ -92,15 +97,6 @@ function MadeOf() {
         Secrets that were recognized are replaced, and pictures and files are left out.
       </span>
     </aside>
-  );
-}
-
-function NavLink({ view, current, children }: { view: string; current: string; children: string }) {
-  const isCurrent = current === view || (view === "sessions" && ["session", "context", "forest"].includes(current));
-  return (
-    <a href={href({ view: view === "sessions" ? null : view })} aria-current={isCurrent ? "page" : undefined}>
-      {children}
-    </a>
   );
 }
 

@@ -1,4 +1,4 @@
-import { KEY_HEADER } from "../key-header.ts";
+import { KEY_HEADER } from "../questions.ts";
 import { answerInFile, isFile } from "./file.ts";
 
 /** Asks the server, which answers nobody without the key. */

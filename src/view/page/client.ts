@@ -1,11 +1,13 @@
 import { useEffect, useState } from "preact/hooks";
 import type { GetRoutes, PostRoutes, Refusal } from "../api.ts";
 import { urlOf } from "../questions.ts";
+import type { Query } from "../requests.ts";
 import { ask } from "./asking.ts";
 import { version } from "./live.ts";
 
-type Answer<R extends keyof GetRoutes> = GetRoutes[R]["answer"];
-type Request<R extends keyof GetRoutes> = GetRoutes[R]["request"];
+type Request<R extends keyof GetRoutes> = OrUndefined<Query<R>>;
+/** A field that is undefined is not sent. */
+type OrUndefined<T> = { [K in keyof T]: T[K] | undefined };
 
 /** A refusal by the server. */
 export class Refused extends Error {
@@ -21,17 +23,17 @@ export function get<R extends keyof GetRoutes>(
   route: R,
   request: Request<R>,
   signal?: AbortSignal,
-): Promise<Answer<R>> {
-  return answerOf(ask(urlOf(route, request), signal === undefined ? {} : { signal }));
+): Promise<GetRoutes[R]> {
+  return answerOf(ask(urlOf(route, request), { signal: signal ?? null }));
 }
 
 export function post<R extends keyof PostRoutes>(
   route: R,
-  body: PostRoutes[R]["request"],
+  body: OrUndefined<PostRoutes[R]["request"]>,
   signal?: AbortSignal,
 ): Promise<PostRoutes[R]["answer"]> {
   const headers = { "content-type": "application/json" };
-  return answerOf(ask(route, { method: "POST", headers, body: JSON.stringify(body), ...(signal && { signal }) }));
+  return answerOf(ask(route, { method: "POST", headers, body: JSON.stringify(body), signal: signal ?? null }));
 }
 
 async function answerOf<A>(fetching: Promise<Response>): Promise<A> {
@@ -71,9 +73,9 @@ export function useGet<R extends keyof GetRoutes>(
   route: R | null,
   request: Request<R>,
   { live = false, delayMs = 0 }: { live?: boolean; delayMs?: number } = {},
-): Loaded<Answer<R>> {
+): Loaded<GetRoutes[R]> {
   const url = route === null ? "" : urlOf(route, request);
-  const [state, setState] = useState<{ url: string; data?: Answer<R> | undefined; error?: Refused | undefined }>({
+  const [state, setState] = useState<{ url: string; data?: GetRoutes[R] | undefined; error?: Refused | undefined }>({
     url: "",
   });
   const [tries, setTries] = useState(0);

@@ -44,13 +44,13 @@ function named(character: string): string {
   return code === 0x7f ? "\u2421" : `⟨${codeOf(character)}⟩`;
 }
 
-export const sessionTitle = (session: { title: string | null; id?: string; session?: string }): string =>
-  visible(session.title ?? "")
+export const oneLine = (text: string | null): string =>
+  visible(text ?? "")
     .replace(/\s+/g, " ")
-    .trim() ||
-  session.id ||
-  session.session ||
-  "Untitled";
+    .trim();
+
+export const sessionTitle = (session: { title: string | null; id?: string; session?: string }): string =>
+  oneLine(session.title) || session.id || session.session || "Untitled";
 
 /** Returns the facts that are known as one line. */
 export function factsLine(facts: readonly (string | null)[]): string {

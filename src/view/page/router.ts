@@ -1,4 +1,5 @@
 import { signal } from "@preact/signals";
+import { urlOf } from "../questions.ts";
 import { isFile } from "./file.ts";
 
 /** The state of the page is the query of its address: `view`, and what the view was asked for. In a file, it is behind the `#`. */
@@ -19,12 +20,7 @@ export function paramsOf(search: string): Params {
 
 /** Returns the address of a state. Values that are null, undefined or empty are left out. */
 export function href(state: Change): string {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(state)) {
-    if (value !== null && value !== undefined && value !== "") query.set(name, String(value));
-  }
-  const home = isFile ? "#" : "/";
-  return query.size === 0 ? home : `${home}?${query}`;
+  return urlOf(isFile ? "#" : "/", state);
 }
 
 export function go(address: string, { replace = false } = {}): void {

@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { AGENT_COLUMNS, agentRows, readingProgress, shortPath } from "../../../src/cli/screen/import-progress.ts";
+import { AGENT_COLUMNS, agentRows, readingProgress, shortPath } from "../../../src/cli/screen/progress.ts";
 import { tableLines } from "../../../src/cli/screen/table.ts";
 import { Terminal } from "../../../src/cli/screen/terminal.ts";
 import { FakeStream, plainTerminal } from "../../support/fake-terminal.ts";

@@ -55,9 +55,9 @@ test("the command line loads neither the store nor zod nor the importers before 
     "importers/formats.ts",
     "session/aids/project-meant.ts",
     "session/aids/every-message.ts",
+    "session/aids/session-name.ts",
     "session/aids/answers-first.ts",
     "session/aids/recall-notes.ts",
-    "session/aids/session-name.ts",
     "session/aids/told-pieces.ts",
     "importers/locations.ts",
   ]);

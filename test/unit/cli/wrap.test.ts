@@ -11,7 +11,7 @@ test("lines are broken between words, and nothing but blanks is lost", () => {
 
 test("a longer word stays whole, and a pipe gets the text as it is", () => {
   expect(wrapped("see https://example.org/a/long/path now", 12)).toBe("see\nhttps://example.org/a/long/path\nnow");
-  expect(wrapped("the lamp of the north light", undefined)).toBe("the lamp of the north light");
+  expect(wrapped("the lamp of the north light", Number.POSITIVE_INFINITY)).toBe("the lamp of the north light");
 });
 
 test("styles take no room", () => {

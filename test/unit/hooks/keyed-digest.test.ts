@@ -6,14 +6,6 @@ import { temporaryFolder } from "../../support/temporary-store.ts";
 
 const KEY = Uint8Array.from({ length: 16 }, (_, index) => index);
 
-test("a digest is SipHash-2-4", () => {
-  const bytes = (length: number) => String.fromCharCode(...Array.from({ length }, (_, index) => index));
-  // The vectors of the paper and of its authors' program.
-  expect(keyedDigest(KEY, bytes(15))).toBe("a129ca6149be45e5");
-  expect(keyedDigest(KEY, "")).toBe("726fdb47dd0e0e31");
-  expect(keyedDigest(KEY, bytes(8))).toBe("93f5f5799a932462");
-});
-
 test("another key gives another digest", () => {
   expect(keyedDigest(KEY.slice().fill(7), "4711")).not.toBe(keyedDigest(KEY, "4711"));
 });

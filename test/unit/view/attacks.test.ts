@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
-import { KEY_HEADER } from "../../../src/view/key-header.ts";
+import { KEY_HEADER } from "../../../src/view/questions.ts";
 import { someOf } from "../../support/effort.ts";
 import { user } from "../../support/said.ts";
 import { type Asked, ServedView } from "../../support/served-view.ts";

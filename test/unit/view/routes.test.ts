@@ -6,7 +6,7 @@ import type { MessageInput, Store } from "../../../src/index.ts";
 import type { NearTheme } from "../../../src/session/aids/near-themes.ts";
 import { internalsOf } from "../../../src/session/opened-store.ts";
 import type { SearchHit } from "../../../src/view/api.ts";
-import { KEY_HEADER } from "../../../src/view/key-header.ts";
+import { KEY_HEADER } from "../../../src/view/questions.ts";
 import { acts, edits, fails, runs } from "../../support/acts.ts";
 import { slow } from "../../support/effort.ts";
 import { calls, results, user } from "../../support/said.ts";

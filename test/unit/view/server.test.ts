@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
-import { KEY_HEADER } from "../../../src/view/key-header.ts";
+import { KEY_HEADER } from "../../../src/view/questions.ts";
 import type { Routes } from "../../../src/view/routes.ts";
 import { ViewServer } from "../../../src/view/server.ts";
 

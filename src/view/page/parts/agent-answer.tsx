@@ -1,19 +1,19 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { PostRoutes } from "../../api.ts";
 import { post, type Refused, useGet } from "../client.ts";
-import { compact, count, factsLine, sessionTitle, shortDay, visible } from "../format.ts";
+import { compact, count, sessionTitle, shortDay, visible } from "../format.ts";
 import { about } from "../live.ts";
 import { href } from "../router.ts";
 import { Failure } from "./states.tsx";
+import { Place } from "./themes.tsx";
 
 type Answer = PostRoutes["/api/ask"]["answer"];
-type Source = Answer["sources"][number];
 
 const CITED = /\bmessage:(\d+)/;
 
 /** Says what the agent would get for a question, and has it answer when the reader wants it. */
 export function AgentAnswer({ q, project }: { q: string; project: string | undefined }) {
-  const request = { q, ...(project !== undefined && { project }) };
+  const request = { q, project };
   const { data, error, url, isLoading, reload } = useGet("/api/evidence", request, { delayMs: 200 });
   const [state, setState] = useState<{ url: string; answer?: Answer; error?: Refused }>();
   const asked = useRef<AbortController>(undefined);
@@ -71,7 +71,7 @@ function Answered({ answer: { answer, sources, struckOut } }: { answer: Answer }
             return source === undefined ? (
               visible(piece)
             ) : (
-              <a key={at} href={hrefOf(source)}>
+              <a key={at} href={href({ view: "session", session: source.sessionId, seq: source.seq })}>
                 {piece}
               </a>
             );
@@ -89,23 +89,15 @@ function Answered({ answer: { answer, sources, struckOut } }: { answer: Answer }
       ) : (
         <ol class="hits">
           {sources.map((source) => (
-            <li key={source.messageId} class="session-hits">
-              <a class="row" data-row href={hrefOf(source)}>
-                <span class="snippet" dir="auto">
-                  {sessionTitle({ title: source.title, id: source.sessionId })}
-                </span>
-                <span class="muted small" dir="auto">
-                  {factsLine([`message:${source.messageId}`, source.project, shortDay(source.atMs)])}
-                </span>
-              </a>
-            </li>
+            <Place
+              key={source.messageId}
+              of={source}
+              name={sessionTitle({ title: source.title, id: source.sessionId })}
+              facts={[`message:${source.messageId}`, source.project, shortDay(source.atMs)]}
+            />
           ))}
         </ol>
       )}
     </article>
   );
-}
-
-function hrefOf({ sessionId, seq }: Source): string {
-  return href({ view: "session", session: sessionId, seq });
 }

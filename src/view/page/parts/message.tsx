@@ -28,14 +28,7 @@ const OPEN_EDIT_CHARS = 1_600;
  * @param inSession  The session that is read: a fork shows messages of others.
  * @param isFollowing  True if the message before it is of the same speaker and turn, so that its head can be short.
  */
-export function Message({
-  message,
-  inSession = message.session,
-  isFollowing = false,
-  isMarked = false,
-  isShared = false,
-  tools,
-}: {
+export function Message(props: {
   message: ViewMessage;
   inSession?: string;
   isFollowing?: boolean;
@@ -43,6 +36,14 @@ export function Message({
   isShared?: boolean;
   tools?: ComponentChildren;
 }) {
+  const {
+    message,
+    inSession = message.session,
+    isFollowing = false,
+    isMarked = false,
+    isShared = false,
+    tools,
+  } = props;
   const { role, name, seq, pinned, verdict } = message;
   const parts = useFew(message.parts, PARTS, "part");
   return (
@@ -93,24 +94,18 @@ function useFew<T>(all: readonly T[], atOnce: number, noun: string): { shown: re
 function Part({ part, messageId, speaker }: { part: ViewPart; messageId: number; speaker: string }) {
   if (part.isInjected && part.type === "text")
     return (
-      <details class="fold">
-        <summary>
-          <span class="fold-name">Put in by a program</span> <Preview text={part.text} />
-        </summary>
+      <Fold name="Put in by a program" preview={part.text}>
         <Text part={part} messageId={messageId} />
-      </details>
+      </Fold>
     );
   switch (part.type) {
     case "text":
       return <Text part={part} messageId={messageId} />;
     case "reasoning":
       return (
-        <details class="fold">
-          <summary>
-            <span class="fold-name">Reasoning</span> <Preview text={part.text} />
-          </summary>
+        <Fold name="Reasoning" preview={part.text}>
           <Text part={part} messageId={messageId} />
-        </details>
+        </Fold>
       );
     case "tool_call":
       return <ToolCall part={part} messageId={messageId} />;
@@ -120,15 +115,32 @@ function Part({ part, messageId, speaker }: { part: ViewPart; messageId: number;
       return <File part={part} />;
     case "data":
       return (
-        <details class="fold">
-          <summary>
-            <span class="fold-name">{speaker === "tool" ? "Data" : "Other data"}</span>
-          </summary>
+        <Fold name={speaker === "tool" ? "Data" : "Other data"}>
           <Plain text={JSON.stringify(part.data, null, 2)} />
           <Rest part={part} messageId={messageId} />
-        </details>
+        </Fold>
       );
   }
+}
+
+/** Something to unfold, with a line of what is in it. */
+function Fold(props: {
+  name: string;
+  preview?: string;
+  size?: string;
+  class?: string;
+  open?: boolean;
+  children: ComponentChildren;
+}) {
+  return (
+    <details class={`fold ${props.class ?? ""}`} open={props.open ?? false}>
+      <summary>
+        <span class="fold-name">{props.name}</span> {props.preview !== undefined && <Preview text={props.preview} />}
+        {props.size !== undefined && <span class="fold-size">{props.size}</span>}
+      </summary>
+      {props.children}
+    </details>
+  );
 }
 
 function Text({ part, messageId }: { part: TextPart; messageId: number }) {
@@ -148,10 +160,12 @@ function ToolCall({ part, messageId }: { part: Of<"tool_call">; messageId: numbe
   const others = Object.entries(args ?? {}).filter(([name]) => edits.length === 0 || !EDIT_ARGUMENTS.has(name));
   const fewOthers = useFew(others, ARGUMENTS, "argument");
   return (
-    <details class="fold call" open={edits.length > 0 && editChars <= OPEN_EDIT_CHARS}>
-      <summary>
-        <span class="fold-name">{visible(part.name)}</span> <Preview text={gistOf(part.args)} />
-      </summary>
+    <Fold
+      name={visible(part.name)}
+      preview={gistOf(part.args)}
+      class="call"
+      open={edits.length > 0 && editChars <= OPEN_EDIT_CHARS}
+    >
       {fewEdits.shown.map((edit, index) => (
         <Edit key={index} {...edit} />
       ))}
@@ -173,7 +187,7 @@ function ToolCall({ part, messageId }: { part: Of<"tool_call">; messageId: numbe
       )}
       {fewOthers.more}
       <Rest part={part} messageId={messageId} />
-    </details>
+    </Fold>
   );
 }
 
@@ -195,13 +209,14 @@ function ToolResult({ part, messageId }: { part: Of<"tool_result">; messageId: n
   const lineCount = text === "" ? 0 : text.trimEnd().split("\n").length;
   return (
     <>
-      <details class={`fold result${part.isError ? " is-error" : ""}`}>
-        <summary>
-          <span class="fold-name">{part.isError ? "Error" : "Result"}</span> <Preview text={text} />
-          <span class="fold-size">
-            {first?.isCut ? `${number(first.charCount)} characters` : lineCount > 1 ? `${number(lineCount)} lines` : ""}
-          </span>
-        </summary>
+      <Fold
+        name={part.isError ? "Error" : "Result"}
+        preview={text}
+        size={
+          first?.isCut ? `${number(first.charCount)} characters` : lineCount > 1 ? `${number(lineCount)} lines` : ""
+        }
+        class={part.isError ? "result is-error" : "result"}
+      >
         {contents.shown.map((inner) =>
           inner.type === "text" ? (
             <div key={inner.path}>
@@ -213,7 +228,7 @@ function ToolResult({ part, messageId }: { part: Of<"tool_result">; messageId: n
           ),
         )}
         {contents.more}
-      </details>
+      </Fold>
       {pictures.map((picture) => (
         <File key={picture.path} part={picture} />
       ))}

@@ -1,5 +1,5 @@
-import { useEffect, useRef, useState } from "preact/hooks";
-import { colorOf } from "./colors.ts";
+import { useCallback } from "preact/hooks";
+import { Canvas, colorOf } from "./canvas.tsx";
 import type { Outline } from "./outline.ts";
 
 interface Deed {
@@ -51,65 +51,48 @@ export function DeedLegend({ outline }: { outline: Outline }) {
  * The whole session in a strip: what happened in each part, its tokens as a bar, and where the window is. For the mouse;
  * the box beside it has keys.
  */
-export function Overview({
-  outline,
-  evictedSeq,
-  shown,
-  onJump,
-}: {
+export function Overview(props: {
   outline: Outline;
   evictedSeq: number;
   shown: readonly [number, number];
   onJump: (index: number) => void;
 }) {
-  const canvas = useRef<HTMLCanvasElement>(null);
-  const [height, setHeight] = useState(0);
-  useEffect(() => {
-    const observer = new ResizeObserver(([entry]) => setHeight(Math.floor(entry!.contentRect.height)));
-    observer.observe(canvas.current!);
-    return () => observer.disconnect();
-  }, []);
-  useEffect(() => {
-    if (height === 0) return;
-    const element = canvas.current!;
-    const ratio = devicePixelRatio;
-    const width = element.clientWidth;
-    element.width = width * ratio;
-    element.height = height * ratio;
-    const context = element.getContext("2d")!;
-    context.scale(ratio, ratio);
-    const bins = new Float64Array(height);
-    const deeds = new Uint8Array(height).fill(DEEDS.length);
-    for (let index = 0; index < outline.count; index++) {
-      const y = Math.floor((index / outline.count) * height);
-      bins[y]! += outline.tokenCounts[index]!;
-      deeds[y] = Math.min(deeds[y]!, deedAt(outline, index));
-    }
-    const most = Math.max(...bins, 1);
-    const bar = height / Math.max(1, Math.min(outline.count, height));
-    const colors = [...DEEDS.map(({ color }) => color), SAID].map(colorOf);
-    const [hot, tokens] = [colorOf("--accent"), colorOf("--line-strong")];
-    for (let y = 0; y < height; y++) {
-      if (bins[y] === 0) continue;
-      const thickness = bar < 3 ? Math.ceil(bar) : bar - 1;
-      context.fillStyle = colors[deeds[y]!]!;
-      context.fillRect(HOT_WIDTH, y, DEED_WIDTH, thickness);
-      context.fillStyle = tokens;
-      const from = HOT_WIDTH + DEED_WIDTH + 2;
-      context.fillRect(from, y, Math.sqrt(bins[y]! / most) * (width - from), thickness);
-      if (outline.seqs[Math.floor((y / height) * outline.count)]! < evictedSeq) continue;
-      context.fillStyle = hot;
-      context.fillRect(0, y, 2, bar);
-    }
-  }, [outline, evictedSeq, height]);
+  const { outline, evictedSeq, shown, onJump } = props;
+  const draw = useCallback(
+    (context: CanvasRenderingContext2D, width: number, height: number) => {
+      const bins = new Float64Array(height);
+      const deeds = new Uint8Array(height).fill(DEEDS.length);
+      for (let index = 0; index < outline.count; index++) {
+        const y = Math.floor((index / outline.count) * height);
+        bins[y]! += outline.tokenCounts[index]!;
+        deeds[y] = Math.min(deeds[y]!, deedAt(outline, index));
+      }
+      const most = Math.max(...bins, 1);
+      const bar = height / Math.max(1, Math.min(outline.count, height));
+      const colors = [...DEEDS.map(({ color }) => color), SAID].map(colorOf);
+      const [hot, tokens] = [colorOf("--accent"), colorOf("--line-strong")];
+      for (let y = 0; y < height; y++) {
+        if (bins[y] === 0) continue;
+        const thickness = bar < 3 ? Math.ceil(bar) : bar - 1;
+        context.fillStyle = colors[deeds[y]!]!;
+        context.fillRect(HOT_WIDTH, y, DEED_WIDTH, thickness);
+        context.fillStyle = tokens;
+        const from = HOT_WIDTH + DEED_WIDTH + 2;
+        context.fillRect(from, y, Math.sqrt(bins[y]! / most) * (width - from), thickness);
+        if (outline.seqs[Math.floor((y / height) * outline.count)]! < evictedSeq) continue;
+        context.fillStyle = hot;
+        context.fillRect(0, y, 2, bar);
+      }
+    },
+    [outline, evictedSeq],
+  );
   const [first, last] = shown;
-  const to = (event: PointerEvent) => {
-    const box = canvas.current!.getBoundingClientRect();
-    onJump(Math.floor(((event.clientY - box.top) / box.height) * outline.count));
-  };
   return (
     <div class="overview" aria-hidden="true" title="What happened along the session; the line marks what is hot">
-      <canvas ref={canvas} onPointerDown={to} onPointerMove={(event) => event.buttons === 1 && to(event)} />
+      <Canvas
+        draw={draw}
+        onPoint={({ y, height, isHeld }) => isHeld && onJump(Math.floor((y / height) * outline.count))}
+      />
       <span
         class="overview-window"
         style={{

@@ -15,14 +15,12 @@ const TABS = [
 ] as const;
 
 /** The head of a session over each of its views. */
-export function SessionFrame({
-  data,
-  children,
-}: {
+export function SessionFrame(props: {
   /** The JSON and SQL of the view; by default those of the session. */
   data?: { url: string; sql?: string | undefined };
   children: (answer: SessionAnswer) => ComponentChildren;
 }) {
+  const { data, children } = props;
   const session = params.value.session ?? "";
   const loaded: Loaded<SessionAnswer> = useGet("/api/session", { session }, { live: true });
   const answer = loaded.data?.session.id === session ? loaded.data : undefined;

@@ -1,6 +1,40 @@
 import type { ComponentChildren } from "preact";
-import type { Refused } from "../client.ts";
+import { useState } from "preact/hooks";
+import type { Loaded, Refused } from "../client.ts";
 import { href } from "../router.ts";
+import { Data } from "./data.tsx";
+
+/** Shows an answer; until it is there, that it loads, or why it cannot be shown. What was there before a failure stays. */
+export function WhenLoaded<A>({ of, children }: { of: Loaded<A>; children: (data: A) => ComponentChildren }) {
+  if (of.data !== undefined) return <>{children(of.data)}</>;
+  return of.error ? <Failure error={of.error} onRetry={of.reload} /> : <Loading />;
+}
+
+/** The heading of a view or of a part of it, with its JSON and SQL beside it. */
+export function Title(props: { of: Loaded<{ sql?: string }>; level?: "h1" | "h2"; children: ComponentChildren }) {
+  const { of, level: Heading = "h1" } = props;
+  return (
+    <div class="title-row">
+      <Heading tabIndex={-1} dir="auto">
+        {props.children}
+      </Heading>
+      <div class="tools">
+        <Data url={of.url} sql={of.data?.sql} />
+      </div>
+    </div>
+  );
+}
+
+/** Something to unfold, which is made when it is unfolded. */
+export function Unfold({ summary, children }: { summary: ComponentChildren; children: ComponentChildren }) {
+  const [isOpen, setIsOpen] = useState(false);
+  return (
+    <details class="fold" onToggle={(event) => setIsOpen(event.currentTarget.open)}>
+      <summary data-row>{summary}</summary>
+      {isOpen && children}
+    </details>
+  );
+}
 
 /** Says what went wrong, and offers another try. */
 export function Failure({ error, onRetry }: { error: Refused; onRetry?: () => void }) {

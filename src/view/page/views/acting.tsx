@@ -56,15 +56,8 @@ export function Actions({ answer, onDone }: { answer: SessionAnswer; onDone: () 
 }
 
 /** The actions on a message. Only messages that have not entered the forest can be pinned. */
-export function MessageTools({
-  message,
-  graduatedSeq,
-  onDone,
-}: {
-  message: ViewMessage;
-  graduatedSeq: number;
-  onDone: () => void;
-}) {
+export function MessageTools(props: { message: ViewMessage; graduatedSeq: number; onDone: () => void }) {
+  const { message, graduatedSeq, onDone } = props;
   const [asked, setAsked] = useState<"pin" | "forget">();
   const { id, session, seq, pinned, role } = message;
   const close = () => setAsked(undefined);
@@ -146,22 +139,17 @@ function Export({ answer, onClose }: { answer: SessionAnswer; onClose: () => voi
 }
 
 /** Asks twice: first whether to look at what would go, then for the word that the server wants. */
-function Forget({
-  session,
-  messages,
-  what,
-  onClose,
-  onDone,
-}: {
+function Forget(props: {
   session: string;
   messages?: number[];
   what: string;
   onClose: () => void;
   onDone: () => void;
 }) {
+  const { session, messages, what, onClose, onDone } = props;
   const [plan, setPlan] = useState<ForgetAnswer>();
   const [word, setWord] = useState("");
-  const request = { session, ...(messages !== undefined && { messages }) };
+  const request = { session, messages };
   if (plan === undefined)
     return (
       <Question
@@ -209,17 +197,7 @@ function Forget({
   );
 }
 
-function Question({
-  title,
-  button,
-  act,
-  onClose,
-  onDone,
-  isReady = true,
-  isDanger = false,
-  isLast = true,
-  children,
-}: {
+function Question(props: {
   title: string;
   button: string;
   act: () => Promise<unknown>;
@@ -231,6 +209,7 @@ function Question({
   isLast?: boolean;
   children: preact.ComponentChildren;
 }) {
+  const { title, button, act, onClose, onDone, isReady = true, isDanger = false, isLast = true, children } = props;
   const [error, setError] = useState<Refused>();
   const [isBusy, setIsBusy] = useState(false);
   const submit = async (event: Event) => {

@@ -1,23 +1,16 @@
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
-import type {
-  ContextAnswer,
-  ContextMessageView,
-  ContextRequest,
-  CoverageRun,
-  SessionAnswer,
-  Stretch,
-} from "../../api.ts";
+import type { ContextAnswer, ContextMessageView, CoverageRun, SessionAnswer, Stretch } from "../../api.ts";
 import { urlOf } from "../../questions.ts";
+import type { Query } from "../../requests.ts";
 import { type Loaded, useGet } from "../client.ts";
 import { isFile } from "../file.ts";
 import { count, number, tokens, visible } from "../format.ts";
 import { about } from "../live.ts";
-import { Canvas } from "../parts/canvas.tsx";
-import { colorOf } from "../parts/colors.ts";
+import { Canvas, colorOf } from "../parts/canvas.tsx";
 import { countsOf, differences, HOWS, labelOf } from "../parts/coverage.ts";
 import { SessionFrame } from "../parts/session-frame.tsx";
 import { Sources } from "../parts/sources.tsx";
-import { Failure, Loading } from "../parts/states.tsx";
+import { Failure, Loading, Unfold } from "../parts/states.tsx";
 import { change, href, params } from "../router.ts";
 
 /** The stops of the slider; the box beside it takes any number. */
@@ -45,21 +38,21 @@ export function ContextView() {
 }
 
 /** @param suffix  What the names of the parameters end with: those of the context to compare with end with 2. */
-function requestOf(given: Readonly<Record<string, string>>, suffix: string): ContextRequest {
+function requestOf(given: Readonly<Record<string, string>>, suffix: string): Query<"/api/context"> {
   const tokensMax = Number(given[`tokens${suffix}`] ?? given.tokens);
   const strategy = given[`strategy${suffix}`] ?? given.strategy;
   const moment = given[`moment${suffix}`] ?? given.moment ?? NOW;
   return {
     session: given.session ?? "",
     ...(tokensMax > 0 && { tokensMax }),
-    ...(strategy !== undefined && { strategy: strategy as NonNullable<ContextRequest["strategy"]> }),
+    ...(strategy !== undefined && { strategy: strategy as NonNullable<Query<"/api/context">["strategy"]> }),
     ...(given.query !== undefined && (strategy ?? ANSWERING) === ANSWERING && { query: given.query }),
     ...(moment !== NOW && { at: moment }),
   };
 }
 
 /** Only the context of now changes with the store. */
-function useContext(route: "/api/context" | null, request: ContextRequest): Loaded<ContextAnswer> {
+function useContext(route: "/api/context" | null, request: Query<"/api/context">): Loaded<ContextAnswer> {
   const isPast = request.at !== undefined;
   return useGet(route, request, { live: !isPast, delayMs: isPast ? PAST_DELAY_MS : 60 });
 }
@@ -116,39 +109,17 @@ function GoingBack() {
   );
 }
 
-function Controls({
-  answer,
-  other,
-  seqLast,
-}: {
+function Controls(props: {
   answer: ContextAnswer | undefined;
   other: ContextAnswer | null | undefined;
   seqLast: number;
 }) {
+  const { answer, other, seqLast } = props;
   const { query, compare } = params.value;
   return (
     <div class="controls needs-server" role="group" aria-label="The context">
-      <div class="control-set">
-        <Budget name="tokens" label={other === undefined ? "Budget" : "First budget"} value={answer?.tokensMax} />
-        <Strategy
-          name="strategy"
-          label={other === undefined ? "Strategy" : "First strategy"}
-          value={answer?.strategy}
-        />
-        <Moment
-          name="moment"
-          label={other === undefined ? "Moment" : "First moment"}
-          answer={answer}
-          seqLast={seqLast}
-        />
-      </div>
-      {other !== undefined && (
-        <div class="control-set">
-          <Budget name="tokens2" label="Second budget" value={other?.tokensMax} />
-          <Strategy name="strategy2" label="Second strategy" value={other?.strategy} />
-          <Moment name="moment2" label="Second moment" answer={other ?? undefined} seqLast={seqLast} />
-        </div>
-      )}
+      <ControlSet suffix="" nth={other === undefined ? "" : "First "} answer={answer} seqLast={seqLast} />
+      {other !== undefined && <ControlSet suffix="2" nth="Second " answer={other ?? undefined} seqLast={seqLast} />}
       <label class="control control-wide">
         <span>Question</span>
         <input
@@ -176,7 +147,30 @@ function Controls({
   );
 }
 
-function Budget({ name, label, value = 8_000 }: { name: string; label: string; value: number | undefined }) {
+interface ControlProps {
+  /** What the names of the parameters end with. */
+  suffix: string;
+  /** Before each label: which of two contexts it is for. */
+  nth: string;
+  answer: ContextAnswer | undefined;
+  /** The newest message of the session. */
+  seqLast: number;
+}
+
+function ControlSet(props: ControlProps) {
+  return (
+    <div class="control-set">
+      <Budget {...props} />
+      <Strategy {...props} />
+      <Moment {...props} />
+    </div>
+  );
+}
+
+const labelWith = (nth: string, label: string): string => (nth === "" ? label : nth + label.toLowerCase());
+
+function Budget({ suffix, nth, answer }: ControlProps) {
+  const [name, label, value] = [`tokens${suffix}`, labelWith(nth, "Budget"), answer?.tokensMax ?? 8_000];
   const typed = Number(params.value[name]);
   const budget = typed > 0 ? typed : value;
   const stop = BUDGETS.findIndex((one) => one >= budget);
@@ -206,17 +200,8 @@ function Budget({ name, label, value = 8_000 }: { name: string; label: string; v
 }
 
 /** The message that was the newest, or now. The box takes the position of a log entry, too. */
-function Moment({
-  name,
-  label,
-  answer,
-  seqLast,
-}: {
-  name: string;
-  label: string;
-  answer: ContextAnswer | undefined;
-  seqLast: number;
-}) {
+function Moment({ suffix, nth, answer, seqLast }: ControlProps) {
+  const [name, label] = [`moment${suffix}`, labelWith(nth, "Moment")];
   const moment = params.value[name] ?? params.value.moment ?? NOW;
   const shown = moment === NOW ? seqLast : moment.startsWith("@") ? (answer?.atSeq ?? seqLast) : Number(moment);
   const choose = (next: string) =>
@@ -244,12 +229,13 @@ function Moment({
   );
 }
 
-function Strategy({ name, label, value }: { name: string; label: string; value: string | undefined }) {
+function Strategy({ suffix, nth, answer }: ControlProps) {
+  const name = `strategy${suffix}`;
   return (
     <label class="control">
-      <span>{label}</span>
+      <span>{labelWith(nth, "Strategy")}</span>
       <select
-        value={params.value[name] ?? value ?? ""}
+        value={params.value[name] ?? answer?.strategy ?? ""}
         onChange={(event) => change({ [name]: event.currentTarget.value })}
       >
         {about.value!.strategies.map((strategy) => (
@@ -263,15 +249,8 @@ function Strategy({ name, label, value }: { name: string; label: string; value: 
 }
 
 /** How much of the budget is used, and how each message of the session is there, along the session. */
-function Measure({
-  context,
-  session,
-  name,
-}: {
-  context: ContextAnswer;
-  session: SessionAnswer;
-  name: string | undefined;
-}) {
+function Measure(props: { context: ContextAnswer; session: SessionAnswer; name: string | undefined }) {
+  const { context, session, name } = props;
   const { atSeq, coverage, tokensMax, tokenCount, strategy, stablePrefixTokens } = context;
   const counts = useMemo(() => countsOf(coverage), [coverage]);
   const draw = useCallback(
@@ -509,31 +488,26 @@ function Missing({ runs, session }: { runs: readonly CoverageRun[]; session: str
   );
 }
 
-function Expandable({
-  title,
-  session,
-  range,
-  children,
-}: {
+function Expandable(props: {
   title: string;
   session: string;
   range: { seqFirst: number; seqLast: number };
   children: preact.ComponentChildren;
 }) {
-  const [isOpen, setIsOpen] = useState(false);
+  const { title, session, range, children } = props;
+  const summary = (
+    <>
+      <span class="fold-name">{title}</span> {children}
+    </>
+  );
   return (
-    <details class="fold" onToggle={(event) => setIsOpen(event.currentTarget.open)}>
-      <summary data-row>
-        <span class="fold-name">{title}</span> {children}
-      </summary>
-      {isOpen && (
-        <div>
-          <a class="small" href={href({ view: "session", session, seq: range.seqFirst })}>
-            Open in the session
-          </a>
-          <Sources of={{ session, seqFirst: range.seqFirst, seqLast: range.seqLast }} />
-        </div>
-      )}
-    </details>
+    <Unfold summary={summary}>
+      <div>
+        <a class="small" href={href({ view: "session", session, seq: range.seqFirst })}>
+          Open in the session
+        </a>
+        <Sources of={{ session, seqFirst: range.seqFirst, seqLast: range.seqLast }} />
+      </div>
+    </Unfold>
   );
 }

@@ -1,15 +1,13 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { ForestAnswer, SessionAnswer } from "../../api.ts";
-import { urlOf } from "../../questions.ts";
-import { type Refused, useGet } from "../client.ts";
+import type { ForestAnswer, LogAnswer, SessionAnswer } from "../../api.ts";
+import { PAGE_MAX, urlOf } from "../../questions.ts";
+import { get, type Refused, useGet } from "../client.ts";
 import { compact, count, number, tokens } from "../format.ts";
-import { Canvas } from "../parts/canvas.tsx";
-import { ageColor, colorOf, hue, isDark } from "../parts/colors.ts";
-import { loadLog } from "../parts/load-log.ts";
-import { type Band, bandsOf, type Log, Replay } from "../parts/replay.ts";
+import { ageColor, Canvas, colorOf, hue, isDark } from "../parts/canvas.tsx";
+import { type Band, bandsOf, type Log, logOf, Replay } from "../parts/replay.ts";
 import { SessionFrame } from "../parts/session-frame.tsx";
 import { Sources } from "../parts/sources.tsx";
-import { Empty, Failure, Loading } from "../parts/states.tsx";
+import { Empty, Failure, Loading, WhenLoaded } from "../parts/states.tsx";
 import { Themes } from "../parts/themes.tsx";
 import { change, href, params } from "../router.ts";
 
@@ -33,15 +31,11 @@ export function ForestView() {
   const forest = useGet("/api/forest", request, { live: true });
   return (
     <SessionFrame data={{ url: urlOf("/api/forest", request), sql: forest.data?.sql }}>
-      {(answer) =>
-        forest.error ? (
-          <Failure error={forest.error} onRetry={forest.reload} />
-        ) : forest.data?.session !== answer.session.id ? (
-          <Loading />
-        ) : (
-          <Forest answer={answer} forest={forest.data} />
-        )
-      }
+      {(answer) => (
+        <WhenLoaded of={forest}>
+          {(data) => (data.session === answer.session.id ? <Forest answer={answer} forest={data} /> : <Loading />)}
+        </WhenLoaded>
+      )}
     </SessionFrame>
   );
 }
@@ -68,8 +62,31 @@ function Forest({ answer, forest }: { answer: SessionAnswer; forest: ForestAnswe
   return <Growing forest={forest} log={log} />;
 }
 
+async function loadLog(session: string, signal: AbortSignal): Promise<Log> {
+  const answers: LogAnswer[] = [];
+  for (let after: number | null = 0; after !== null; after = answers.at(-1)!.next) {
+    answers.push(await get("/api/log", { session, after, limit: PAGE_MAX }, signal));
+  }
+  return logOf(answers);
+}
+
 /** A root that the reader looks at. */
 type Chosen = { level: "theme" | "cluster"; root: number };
+
+/** The forest at a place in its log, and what the reader does there. */
+interface Grown {
+  forest: ForestAnswer;
+  log: Log;
+  /** How many rows of the log are applied. */
+  at: number;
+  replay: Replay;
+  bands: Band[];
+  names: Names;
+  isPlaying: boolean;
+  onMove: (row: number) => void;
+  chosen: Chosen | undefined;
+  onChoose: (chosen: Chosen | undefined) => void;
+}
 
 function Growing({ forest, log }: { forest: ForestAnswer; log: Log }) {
   const replay = useMemo(() => new Replay(log, forest.seqEnd), [log, forest.seqEnd]);
@@ -98,8 +115,9 @@ function Growing({ forest, log }: { forest: ForestAnswer; log: Log }) {
     return bandsOf(replay);
   }, [replay, at]);
   const chosen = parseRoot(root);
-  const choose = (next: Chosen | undefined) =>
+  const onChoose = (next: Chosen | undefined) =>
     change({ root: next === undefined ? null : `${next.level}:${next.root}` });
+  const grown: Grown = { forest, log, at, replay, bands, names, isPlaying, onMove: moveTo, chosen, onChoose };
   const isNewest = at === log.count;
   const togglePlay = () => {
     if (isPlaying) moveTo(at);
@@ -149,47 +167,16 @@ function Growing({ forest, log }: { forest: ForestAnswer; log: Log }) {
           </select>
         </label>
       </div>
-      <Picture
-        forest={forest}
-        replay={replay}
-        bands={bands}
-        at={at}
-        color={color as Coloring}
-        names={names}
-        chosen={chosen}
-        onChoose={choose}
-        isNewest={isNewest}
-      />
+      <Picture {...grown} color={color as Coloring} />
       <div class="forest-panels">
         <section aria-labelledby="themes">
           <h2 id="themes">
             {count(bands.length, "theme")}, {count(replay.clusterCount, "cluster")}
           </h2>
-          <Tree bands={bands} names={names} chosen={chosen} onChoose={choose} isPlaying={isPlaying} replay={replay} />
+          <Tree {...grown} />
         </section>
         <section aria-labelledby="behind">
-          {chosen === undefined ? (
-            <Around
-              log={log}
-              replay={replay}
-              at={at}
-              names={names}
-              session={forest.session}
-              isPlaying={isPlaying}
-              onMove={moveTo}
-            />
-          ) : (
-            <Behind
-              chosen={chosen}
-              forest={forest}
-              bands={bands}
-              replay={replay}
-              names={names}
-              position={log.positions[at - 1]!}
-              isPlaying={isPlaying}
-              onClose={() => choose(undefined)}
-            />
-          )}
+          {chosen === undefined ? <Around {...grown} /> : <Behind {...grown} chosen={chosen} />}
         </section>
       </div>
     </>
@@ -260,20 +247,9 @@ function fitted(picture: CanvasRenderingContext2D, text: string, width: number):
   return low < 2 ? "" : `${text.slice(0, low)}…`;
 }
 
-interface PictureProps {
-  forest: ForestAnswer;
-  replay: Replay;
-  bands: Band[];
-  at: number;
-  color: Coloring;
-  names: Names;
-  chosen: Chosen | undefined;
-  onChoose: (chosen: Chosen | undefined) => void;
-  isNewest: boolean;
-}
-
 /** The forest as an icicle: a session of themes of clusters, each as wide as its tokens; below it, the messages in order of time. */
-function Picture({ forest, replay, bands, at, color, names, chosen, onChoose, isNewest }: PictureProps) {
+function Picture({ forest, log, at, replay, bands, names, chosen, onChoose, color }: Grown & { color: Coloring }) {
+  const isNewest = at === log.count;
   const [pointed, setPointed] = useState<Band & { level: Chosen["level"] }>();
   const forestTokens = forest.clusters.reduce((sum, { tokenCount }) => sum + tokenCount, 0);
   const zoomed =
@@ -335,39 +311,20 @@ function Picture({ forest, replay, bands, at, color, names, chosen, onChoose, is
         );
       };
       box(0, grownTo, 0, LANES.session, colorOf("--sunken"), `Forest, ${compact(grownTo)} tokens`);
-      if (isNewest)
-        box(
-          forestTokens,
-          whole[1],
-          0,
-          LANES.session,
-          accent,
-          `Hot, ${compact(forest.hotTokenCount)} tokens`,
-          colorOf("--accent-ink"),
-        );
+      const hot = `Hot, ${compact(forest.hotTokenCount)} tokens`;
+      if (isNewest) box(forestTokens, whole[1], 0, LANES.session, accent, hot, colorOf("--accent-ink"));
       const themeTop = LANES.session + GAP;
       const clusterTop = themeTop + LANES.theme + GAP;
+      const bandBox = (band: Band, isTheme: boolean): void => {
+        const [top, height] = isTheme ? [themeTop, LANES.theme] : [clusterTop, LANES.cluster];
+        const label = names.of(replay.roots[band.cluster]!);
+        const style = fill(band, isTheme, dark);
+        box(band.start, band.start + band.tokenCount, top, height, style, label, dark ? "#fff" : "#1e1d1a");
+      };
       for (const theme of bands) {
         if (theme.start > end || theme.start + theme.tokenCount < start) continue;
-        box(
-          theme.start,
-          theme.start + theme.tokenCount,
-          themeTop,
-          LANES.theme,
-          fill(theme, true, dark),
-          names.of(replay.roots[theme.cluster]!),
-          dark ? "#fff" : "#1e1d1a",
-        );
-        for (const band of theme.bands)
-          box(
-            band.start,
-            band.start + band.tokenCount,
-            clusterTop,
-            LANES.cluster,
-            fill(band, false, dark),
-            names.of(replay.roots[band.cluster]!),
-            dark ? "#fff" : "#1e1d1a",
-          );
+        bandBox(theme, true);
+        for (const band of theme.bands) bandBox(band, false);
       }
       const outline = (level: Chosen["level"], band: Band, style: string) => {
         const top = level === "theme" ? themeTop : clusterTop;
@@ -439,7 +396,7 @@ function Picture({ forest, replay, bands, at, color, names, chosen, onChoose, is
         draw={draw}
         class="is-pointed"
         label={`The forest: ${count(bands.length, "theme")} and ${count(replay.clusterCount, "cluster")}, each as wide as its tokens. The list below has them all.`}
-        onPoint={(x, y, width, isPress) => {
+        onPoint={({ x, y, width, isPress }) => {
           const found = find(x, y, width);
           if (isPress)
             onChoose(found === undefined ? undefined : { level: found.level, root: replay.roots[found.cluster]! });
@@ -465,22 +422,8 @@ function Picture({ forest, replay, bands, at, color, names, chosen, onChoose, is
 }
 
 /** Shows the forest as a list, for the keyboard and for screen readers. */
-function Tree({
-  bands,
-  names,
-  chosen,
-  onChoose,
-  isPlaying,
-  replay,
-}: {
-  bands: Band[];
-  names: Names;
-  chosen: Chosen | undefined;
-  onChoose: (chosen: Chosen) => void;
-  isPlaying: boolean;
-  replay: Replay;
-}) {
-  const most = Math.max(1, ...bands.map(({ tokenCount }) => tokenCount));
+function Tree(grown: Grown) {
+  const { bands, chosen, isPlaying, replay } = grown;
   return (
     <ul class="plain-list tree">
       {bands.map((theme) => {
@@ -488,30 +431,14 @@ function Tree({
         const isOpen = !isPlaying && theme.bands.some(({ cluster }) => replay.roots[cluster] === chosen?.root);
         return (
           <li key={root}>
-            <Choose
-              level="theme"
-              root={root}
-              band={theme}
-              label={names.of(root)}
-              chosen={chosen}
-              share={theme.tokenCount / most}
-              onChoose={onChoose}
-            />
+            <Choose {...grown} level="theme" root={root} band={theme} />
             {isOpen && (
               <ul class="plain-list">
                 {theme.bands.map((band) => {
                   const cluster = replay.roots[band.cluster]!;
                   return (
                     <li key={cluster}>
-                      <Choose
-                        level="cluster"
-                        root={cluster}
-                        band={band}
-                        label={names.of(cluster)}
-                        chosen={chosen}
-                        share={band.tokenCount / most}
-                        onChoose={onChoose}
-                      />
+                      <Choose {...grown} level="cluster" root={cluster} band={band} />
                     </li>
                   );
                 })}
@@ -524,23 +451,8 @@ function Tree({
   );
 }
 
-function Choose({
-  level,
-  root,
-  band,
-  label,
-  chosen,
-  share,
-  onChoose,
-}: {
-  level: Chosen["level"];
-  root: number;
-  band: Band;
-  label: string;
-  chosen: Chosen | undefined;
-  share: number;
-  onChoose: (chosen: Chosen) => void;
-}) {
+function Choose({ level, root, band, bands, names, chosen, onChoose }: Grown & Chosen & { band: Band }) {
+  const most = Math.max(1, ...bands.map(({ tokenCount }) => tokenCount));
   return (
     <button
       type="button"
@@ -549,9 +461,9 @@ function Choose({
       aria-pressed={chosen?.level === level && chosen.root === root}
       onClick={() => onChoose({ level, root })}
     >
-      <span class="tree-label">{label}</span>
+      <span class="tree-label">{names.of(root)}</span>
       <span class="meter">
-        <span style={{ width: `${100 * share}%` }} />
+        <span style={{ width: `${(100 * band.tokenCount) / most}%` }} />
       </span>
       <span class="tree-facts">
         {level === "theme" && `${count(band.bands.length, "cluster")}, `}
@@ -562,23 +474,7 @@ function Choose({
 }
 
 /** Explains the entry of the log at the position, and lists the entries around it. */
-function Around({
-  log,
-  replay,
-  at,
-  names,
-  session,
-  isPlaying,
-  onMove,
-}: {
-  log: Log;
-  replay: Replay;
-  at: number;
-  names: Names;
-  session: string;
-  isPlaying: boolean;
-  onMove: (row: number) => void;
-}) {
+function Around({ forest: { session }, log, at, names, isPlaying, onMove }: Grown) {
   const position = log.positions[at - 1]!;
   const why = useGet(isPlaying ? null : "/api/why", { session, position }, { delayMs: 120 });
   const from = Math.max(0, at - NEAR_ROWS);
@@ -623,7 +519,7 @@ function Around({
               onClick={() => onMove(row + 1)}
             >
               <span class="log-position">{number(log.positions[row]!)}</span>
-              <span class="tree-label">{saidOf(log, row, names, replay)}</span>
+              <span class="tree-label">{saidOf(log, row, names)}</span>
             </button>
           </li>
         ))}
@@ -632,7 +528,7 @@ function Around({
   );
 }
 
-function saidOf({ kinds, nodes, roots, scores, seqsFirst }: Log, row: number, names: Names, _replay: Replay): string {
+function saidOf({ kinds, nodes, roots, scores, seqsFirst }: Log, row: number, names: Names): string {
   const score = Number.isNaN(scores[row]!) ? "" : ` (${scores[row]!.toFixed(2)})`;
   const message = `message ${number(seqsFirst[row]!)}`;
   switch (kinds[row]) {
@@ -648,34 +544,16 @@ function saidOf({ kinds, nodes, roots, scores, seqsFirst }: Log, row: number, na
 }
 
 /** The exact messages behind a theme or a cluster, as they were at the position. */
-function Behind({
-  chosen,
-  forest,
-  bands,
-  replay,
-  names,
-  position,
-  isPlaying,
-  onClose,
-}: {
-  chosen: Chosen;
-  forest: ForestAnswer;
-  bands: Band[];
-  replay: Replay;
-  names: Names;
-  position: number;
-  isPlaying: boolean;
-  onClose: () => void;
-}) {
+function Behind({ chosen, forest, log, at, bands, replay, names, isPlaying, onChoose }: Grown & { chosen: Chosen }) {
   const themes = bands.flatMap((theme) => (chosen.level === "theme" ? [theme] : theme.bands));
   const band = themes.find(({ cluster }) => replay.roots[cluster] === chosen.root);
-  const handle = `${chosen.level}:${chosen.root}@${position}`;
+  const handle = `${chosen.level}:${chosen.root}@${log.positions[at - 1]!}`;
   const subject = names.subjectOf(chosen.root);
   return (
     <>
       <div class="title-row">
         <h2 id="behind">{names.of(chosen.root)}</h2>
-        <button type="button" class="quiet" onClick={onClose} aria-label="Close">
+        <button type="button" class="quiet" onClick={() => onChoose(undefined)} aria-label="Close">
           ✕
         </button>
       </div>

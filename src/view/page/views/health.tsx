@@ -4,8 +4,7 @@ import { get, type Refused, useGet } from "../client.ts";
 import { isFile } from "../file.ts";
 import { bytes, compact, count, dateTime, number, usd, visible } from "../format.ts";
 import { about } from "../live.ts";
-import { Data } from "../parts/data.tsx";
-import { Failure, Loading } from "../parts/states.tsx";
+import { Failure, Title, WhenLoaded } from "../parts/states.tsx";
 import { Table } from "../parts/table.tsx";
 import { href } from "../router.ts";
 import { Usage } from "./usage.tsx";
@@ -22,8 +21,9 @@ export function HealthView() {
 }
 
 function Health() {
-  const { data, error, url, reload } = useGet("/api/health", {}, { live: true });
-  if (data === undefined) return error ? <Failure error={error} onRetry={reload} /> : <Loading />;
+  const loaded = useGet("/api/health", {}, { live: true });
+  const { data } = loaded;
+  if (data === undefined) return <WhenLoaded of={loaded}>{() => null}</WhenLoaded>;
   const { stats, queues, costsByDay, costsBySession } = data;
   const tiles: [value: string, label: string][] = [
     [number(stats.sessionCount), "sessions"],
@@ -39,12 +39,7 @@ function Health() {
   ];
   return (
     <section class="page">
-      <div class="title-row">
-        <h1 tabIndex={-1}>Health</h1>
-        <div class="tools">
-          <Data url={url} sql={data.sql} />
-        </div>
-      </div>
+      <Title of={loaded}>Health</Title>
       <p class="facts">
         <code>{stats.path}</code>
         <span>{stats.embedderId ?? "no embedder yet"}</span>
@@ -98,15 +93,8 @@ function Health() {
   );
 }
 
-function Costs({
-  costs,
-  head,
-  name,
-}: {
-  costs: readonly Cost[];
-  head: string;
-  name: (cost: Cost) => preact.ComponentChildren;
-}) {
+function Costs(props: { costs: readonly Cost[]; head: string; name: (cost: Cost) => preact.ComponentChildren }) {
+  const { costs, head, name } = props;
   if (costs.length === 0) return <p class="muted">No model was paid for a summary.</p>;
   return (
     <Table
@@ -125,13 +113,13 @@ function Costs({
 
 /** Asks for what takes its time, when a person wants it. */
 function useCheck<R extends "/api/doctor" | "/api/verify">(route: R) {
-  const [state, setState] = useState<{ isRunning: boolean; answer?: GetRoutes[R]["answer"]; error?: Refused }>({
+  const [state, setState] = useState<{ isRunning: boolean; answer?: GetRoutes[R]; error?: Refused }>({
     isRunning: false,
   });
-  const run = (request: object = {}) => {
+  const run = () => {
     setState({ isRunning: true });
-    get(route, request as GetRoutes[R]["request"]).then(
-      (answer) => setState({ isRunning: false, answer }),
+    get<"/api/doctor" | "/api/verify">(route, {}).then(
+      (answer) => setState({ isRunning: false, answer: answer as GetRoutes[R] }),
       (error) => setState({ isRunning: false, error }),
     );
   };

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Span } from "../../../core/inline-markdown.ts";
-import type { SearchHit, SearchRequest, SearchSession } from "../../api.ts";
+import type { SearchHit, SearchSession } from "../../api.ts";
+import type { Query } from "../../requests.ts";
 import { useGet } from "../client.ts";
 import { isFile } from "../file.ts";
 import { count, dateTime, sessionTitle, shortDay, visible } from "../format.ts";
@@ -38,20 +39,17 @@ export function SearchView() {
     {
       q,
       limit: HITS_MAX,
-      ...(session !== undefined && { session }),
-      ...(project !== undefined && { project }),
-      ...(source !== undefined && { source }),
-      ...(role !== undefined && { role: role as NonNullable<SearchRequest["role"]> }),
+      session,
+      project,
+      source,
+      role: role as Query<"/api/search">["role"],
       ...sinceDays(days),
-      ...(explain === "1" && { explain: 1 }),
+      explain: explain === "1" ? 1 : undefined,
     },
     { delayMs: 40 },
   );
-  const nearby = useGet(
-    q.trim() === "" || !isByTheme ? null : "/api/themes",
-    { q, limit: HITS_MAX, ...(project !== undefined && { project }) },
-    { delayMs: 40 },
-  );
+  const themesRoute = q.trim() === "" || !isByTheme ? null : "/api/themes";
+  const nearby = useGet(themesRoute, { q, limit: HITS_MAX, project }, { delayMs: 40 });
   const hits = data?.sessions.flatMap((one) => one.hits) ?? [];
   const toFirst = (event: KeyboardEvent) => {
     if (event.key !== "ArrowDown" && event.key !== "Enter") return;

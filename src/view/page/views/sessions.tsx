@@ -2,23 +2,22 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { DaysAnswer, ListedSession, NewsAnswer, SessionsAnswer } from "../../api.ts";
 import { get, type Refused, useGet } from "../client.ts";
 import { isFile } from "../file.ts";
-import { compact, count, day, sessionTitle, shortDay, time, visible } from "../format.ts";
+import { compact, count, day, oneLine, sessionTitle, shortDay, time, visible } from "../format.ts";
 import { about, projectName, version } from "../live.ts";
-import { Data } from "../parts/data.tsx";
-import { Empty, Failure, Loading } from "../parts/states.tsx";
+import { Empty, Failure, Loading, Title } from "../parts/states.tsx";
 import { change, href, params } from "../router.ts";
 
 const DAY_MS = 86_400_000;
 /** The fewest and the most days of the timeline. */
 const DAYS_MIN = 30;
 const DAYS_MAX = 180;
-const PERIODS: [days: string, label: string][] = [
-  ["", "Any time"],
+/** By the number of days. */
+const PERIODS = new Map([
   ["1", "Last day"],
   ["7", "Last 7 days"],
   ["30", "Last 30 days"],
   ["365", "Last year"],
-];
+]);
 
 export function SessionsView() {
   const { project, source, text, days, on } = params.value;
@@ -50,12 +49,7 @@ export function SessionsView() {
   const isFiltered = Object.values({ project, source, text, days, on }).some(Boolean);
   return (
     <section class="page">
-      <div class="title-row">
-        <h1 tabIndex={-1}>Sessions</h1>
-        <div class="tools">
-          <Data url={first.url} sql={first.data?.sql} />
-        </div>
-      </div>
+      <Title of={first}>Sessions</Title>
       <News news={news} />
       <Timeline />
       <Filters />
@@ -96,9 +90,9 @@ export function SessionsView() {
 function requestOf({ project, source, text, days, on }: Record<string, string | undefined>) {
   const from = on === undefined ? Number.NaN : new Date(`${on}T00:00`).getTime();
   return {
-    ...(project !== undefined && { project }),
-    ...(source !== undefined && { source }),
-    ...(text !== undefined && { text }),
+    project,
+    source,
+    text,
     ...(Number.isFinite(from) ? { sinceMs: from, untilMs: from + DAY_MS } : sinceDays(days)),
   };
 }
@@ -133,14 +127,7 @@ function Filters() {
   );
 }
 
-export function Choice({
-  label,
-  all,
-  value,
-  values,
-  nameOf = (one) => one,
-  onChange,
-}: {
+export function Choice(props: {
   label: string;
   all: string;
   value: string | undefined;
@@ -148,6 +135,7 @@ export function Choice({
   nameOf?: (value: string) => string;
   onChange: (value: string) => void;
 }) {
+  const { label, all, value, values, nameOf = (one) => one, onChange } = props;
   return (
     <select aria-label={label} value={value ?? ""} onChange={(event) => onChange(event.currentTarget.value)}>
       <option value="">{all}</option>
@@ -178,18 +166,14 @@ export function ProjectChoice({ push = false }: { push?: boolean }) {
 export function PeriodChoice({ push = false }: { push?: boolean }) {
   const { days, on } = params.value;
   return (
-    <select
-      aria-label="Time"
-      value={on ?? days ?? ""}
-      onChange={(event) => change({ days: event.currentTarget.value, on: null }, { push })}
-    >
-      {on !== undefined && <option value={on}>{on}</option>}
-      {PERIODS.map(([value, label]) => (
-        <option key={value} value={value}>
-          {label}
-        </option>
-      ))}
-    </select>
+    <Choice
+      label="Time"
+      all="Any time"
+      value={on ?? days}
+      values={[...(on === undefined ? [] : [on]), ...PERIODS.keys()]}
+      nameOf={(value) => PERIODS.get(value) ?? value}
+      onChange={(value) => change({ days: value, on: null }, { push })}
+    />
   );
 }
 
@@ -198,11 +182,7 @@ function Timeline() {
   const { project, source, on } = params.value;
   const { data } = useGet(
     "/api/days",
-    {
-      ...(project !== undefined && { project }),
-      ...(source !== undefined && { source }),
-      offsetMinutes: -new Date().getTimezoneOffset(),
-    },
+    { project, source, offsetMinutes: -new Date().getTimezoneOffset() },
     { live: true },
   );
   if (data === undefined || data.days.length < 2) return null;
@@ -273,19 +253,8 @@ function SessionList({ sessions, news }: { sessions: ListedSession[]; news: News
   );
 }
 
-function oneLine(text: string | null): string {
-  return visible(text ?? "")
-    .replace(/\s+/g, " ")
-    .trim();
-}
-
-function SessionRow({
-  session,
-  news,
-}: {
-  session: ListedSession;
-  news: { messageCount: number; seqFirst: number } | undefined;
-}) {
+function SessionRow(props: { session: ListedSession; news: { messageCount: number; seqFirst: number } | undefined }) {
+  const { session, news } = props;
   const isEmpty = session.messageCount === 0 && session.title === null;
   const title = sessionTitle(session);
   const opening = oneLine(session.opening);

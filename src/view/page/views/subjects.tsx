@@ -1,12 +1,10 @@
-import { useState } from "preact/hooks";
 import { withVerdict } from "../../../core/verdicts.ts";
 import type { SubjectPage } from "../../../session/aids/subject-page.ts";
 import { useGet } from "../client.ts";
 import { compact, count, dateTime, number, shortDay, tokens, visible } from "../format.ts";
 import { projectName } from "../live.ts";
-import { Data } from "../parts/data.tsx";
 import { Sources } from "../parts/sources.tsx";
-import { Empty, Failure, Loading } from "../parts/states.tsx";
+import { Empty, Title, Unfold, WhenLoaded } from "../parts/states.tsx";
 import { href, params } from "../router.ts";
 import { ProjectChoice } from "./sessions.tsx";
 
@@ -17,75 +15,60 @@ export function SubjectsView() {
 
 function Subjects() {
   const { project } = params.value;
-  const { data, error, url, reload } = useGet(
-    "/api/subjects",
-    { limit: 200, ...(project !== undefined && { project }) },
-    { live: true },
-  );
+  const loaded = useGet("/api/subjects", { limit: 200, project }, { live: true });
   return (
     <section class="page">
-      <div class="title-row">
-        <h1 tabIndex={-1}>Subjects</h1>
-        <div class="tools">
-          <Data url={url} sql={data?.sql} />
-        </div>
-      </div>
+      <Title of={loaded}>Subjects</Title>
       <p class="muted">What came up in more than one session.</p>
       <div class="filters">
         <ProjectChoice push />
       </div>
-      {error ? (
-        <Failure error={error} onRetry={reload} />
-      ) : data === undefined ? (
-        <Loading />
-      ) : data.subjects.length === 0 ? (
-        <Empty title="No subjects yet">
-          <p>A subject appears when clusters of two sessions are about the same thing and have settled.</p>
-        </Empty>
-      ) : (
-        <ul class="rows">
-          {data.subjects.map((one) => (
-            <li key={one.subject}>
-              <a class="row" data-row href={href({ view: "subjects", subject: one.subject })}>
-                <span class="row-main">
-                  <span class="row-title" dir="auto">
-                    {visible(one.label) || one.subject}
-                  </span>
-                  <span class="row-sub">
-                    {shortDay(one.firstAtMs)} – {shortDay(one.lastAtMs)}
-                  </span>
-                </span>
-                <span class="row-facts">
-                  <span class="fact-wide">{visible(projectName(one.project ?? ""))}</span>
-                  <span>{count(one.sessionCount, "session")}</span>
-                  <span>{count(one.messageCount, "message")}</span>
-                  <span class="fact-wide">{compact(one.tokenCount)} tokens</span>
-                </span>
-              </a>
-            </li>
-          ))}
-        </ul>
-      )}
+      <WhenLoaded of={loaded}>
+        {({ subjects }) =>
+          subjects.length === 0 ? (
+            <Empty title="No subjects yet">
+              <p>A subject appears when clusters of two sessions are about the same thing and have settled.</p>
+            </Empty>
+          ) : (
+            <ul class="rows">
+              {subjects.map((one) => (
+                <li key={one.subject}>
+                  <a class="row" data-row href={href({ view: "subjects", subject: one.subject })}>
+                    <span class="row-main">
+                      <span class="row-title" dir="auto">
+                        {visible(one.label) || one.subject}
+                      </span>
+                      <span class="row-sub">
+                        {shortDay(one.firstAtMs)} – {shortDay(one.lastAtMs)}
+                      </span>
+                    </span>
+                    <span class="row-facts">
+                      <span class="fact-wide">{visible(projectName(one.project ?? ""))}</span>
+                      <span>{count(one.sessionCount, "session")}</span>
+                      <span>{count(one.messageCount, "message")}</span>
+                      <span class="fact-wide">{compact(one.tokenCount)} tokens</span>
+                    </span>
+                  </a>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </WhenLoaded>
     </section>
   );
 }
 
 function Subject({ handle }: { handle: string }) {
-  const { data, error, url, reload } = useGet("/api/subject", { handle, limit: 200 }, { live: true });
-  if (data === undefined) return error ? <Failure error={error} onRetry={reload} /> : <Loading />;
+  const loaded = useGet("/api/subject", { handle, limit: 200 }, { live: true });
+  const { data } = loaded;
+  if (data === undefined) return <WhenLoaded of={loaded}>{() => null}</WhenLoaded>;
   return (
     <section class="page">
       <div class="crumbs">
         <a href={href({ view: "subjects" })}>Subjects</a>
       </div>
-      <div class="title-row">
-        <h1 tabIndex={-1} dir="auto">
-          {visible(data.title) || data.subject}
-        </h1>
-        <div class="tools">
-          <Data url={url} sql={data.sql} />
-        </div>
-      </div>
+      <Title of={loaded}>{visible(data.title) || data.subject}</Title>
       <p class="facts">
         <code>{data.subject}</code>
         {data.project !== null && <span>{visible(projectName(data.project))}</span>}
@@ -113,43 +96,33 @@ function Subject({ handle }: { handle: string }) {
 }
 
 function WorkedOn({ one }: { one: SubjectPage["timeline"][number] }) {
-  const [isOpen, setIsOpen] = useState(false);
+  const summary = (
+    <>
+      <span class="fold-name" dir="auto">
+        {visible(one.title) || one.cluster}
+      </span>
+      <span class="fold-size">{count(one.messageCount, "message")}</span>
+    </>
+  );
   return (
     <li>
       <p class="small muted">{dateTime(one.firstAtMs)}</p>
-      <details class="fold" onToggle={(event) => setIsOpen(event.currentTarget.open)}>
-        <summary data-row>
-          <span class="fold-name" dir="auto">
-            {visible(one.title) || one.cluster}
-          </span>
-          <span class="fold-size">{count(one.messageCount, "message")}</span>
-        </summary>
-        {isOpen && (
-          <div>
-            <a class="small" href={href({ view: "session", session: one.sessionId, seq: one.seqFirst })}>
-              Open in its session, message {number(one.seqFirst)}
-            </a>
-            <Sources of={{ root: one.cluster }} />
-          </div>
-        )}
-      </details>
+      <Unfold summary={summary}>
+        <div>
+          <a class="small" href={href({ view: "session", session: one.sessionId, seq: one.seqFirst })}>
+            Open in its session, message {number(one.seqFirst)}
+          </a>
+          <Sources of={{ root: one.cluster }} />
+        </div>
+      </Unfold>
     </li>
   );
 }
 
 type Line = SubjectPage["files"][number] & { replaces?: unknown };
 
-function Lines({
-  title,
-  lines,
-  none,
-  isCode = false,
-}: {
-  title: string;
-  lines: readonly Line[];
-  none: string;
-  isCode?: boolean;
-}) {
+function Lines(props: { title: string; lines: readonly Line[]; none: string; isCode?: boolean }) {
+  const { title, lines, none, isCode = false } = props;
   const id = title.replaceAll(" ", "-");
   return (
     <section class="lines" aria-labelledby={id}>

@@ -3,8 +3,7 @@ import type { UsageRow } from "../../api.ts";
 import { useGet } from "../client.ts";
 import { compact, number, tokens, usd, visible } from "../format.ts";
 import { projectName } from "../live.ts";
-import { Data } from "../parts/data.tsx";
-import { Failure, Loading } from "../parts/states.tsx";
+import { Title, WhenLoaded } from "../parts/states.tsx";
 import { Table } from "../parts/table.tsx";
 import { href } from "../router.ts";
 
@@ -13,64 +12,58 @@ const WEEKS = 53;
 /** The side of a day in the heat map with the gap beside it, and the room for the names of months above. */
 const STEP = 13;
 const HEAD = 16;
-const LEVELS = 4;
+/** How much of the accent a day has, by how much was used. */
+const LEVELS = ["30%", "52%", "76%", "100%"];
 const ROWS_MAX = 60;
 const KEYS = ["day", "project", "model", "agent"] as const;
 type Key = (typeof KEYS)[number];
+const SUMMED = ["Replies", "Tokens read", "From cache", "Tokens written", "Cost"];
 
 /** What agents' models read and wrote. */
 export function Usage() {
   const [by, setBy] = useState<Key>("day");
-  const { data, error, url, reload } = useGet("/api/usage", { offsetMinutes: -new Date().getTimezoneOffset() });
+  const loaded = useGet("/api/usage", { offsetMinutes: -new Date().getTimezoneOffset() });
   return (
     <section>
-      <div class="title-row">
-        <h2>What agents used</h2>
-        <div class="tools">
-          <Data url={url} sql={data?.sql} />
-        </div>
-      </div>
+      <Title of={loaded} level="h2">
+        What agents used
+      </Title>
       <p class="muted">Tokens that their models read and wrote, and what that cost, as far as transcripts tell.</p>
-      {error ? (
-        <Failure error={error} onRetry={reload} />
-      ) : data === undefined ? (
-        <Loading />
-      ) : data.rows.length === 0 ? (
-        <p class="muted">No transcript tells it.</p>
-      ) : (
-        <>
-          <HeatMap rows={data.rows} />
-          <div class="tools" role="group" aria-label="Add up by">
-            {KEYS.map((key) => (
-              <button key={key} type="button" aria-pressed={by === key} onClick={() => setBy(key)}>
-                By {key}
-              </button>
-            ))}
-          </div>
-          <Table
-            head={[
-              by[0]!.toUpperCase() + by.slice(1),
-              "Replies",
-              "Tokens read",
-              "From cache",
-              "Tokens written",
-              "Cost",
-            ]}
-            rows={sums(data.rows, by)
-              .slice(0, ROWS_MAX)
-              .map(([name, sum]) => [
-                by === "project" ? visible(projectName(name)) || "no project" : visible(name) || "not known",
-                number(sum.replyCount),
-                compact(sum.inputTokens),
-                compact(sum.cachedTokens),
-                compact(sum.outputTokens),
-                usd(sum.costUsd),
-              ])}
-          />
-        </>
-      )}
+      <WhenLoaded of={loaded}>
+        {({ rows }) =>
+          rows.length === 0 ? (
+            <p class="muted">No transcript tells it.</p>
+          ) : (
+            <>
+              <HeatMap rows={rows} />
+              <div class="tools" role="group" aria-label="Add up by">
+                {KEYS.map((key) => (
+                  <button key={key} type="button" aria-pressed={by === key} onClick={() => setBy(key)}>
+                    By {key}
+                  </button>
+                ))}
+              </div>
+              <Table
+                head={[by[0]!.toUpperCase() + by.slice(1), ...SUMMED]}
+                rows={sums(rows, by).slice(0, ROWS_MAX).map(rowOf)}
+              />
+            </>
+          )
+        }
+      </WhenLoaded>
     </section>
   );
+
+  function rowOf([name, sum]: [string, Sum]): string[] {
+    return [
+      by === "project" ? visible(projectName(name)) || "no project" : visible(name) || "not known",
+      number(sum.replyCount),
+      compact(sum.inputTokens),
+      compact(sum.cachedTokens),
+      compact(sum.outputTokens),
+      usd(sum.costUsd),
+    ];
+  }
 }
 
 type Sum = Omit<UsageRow, Key>;
@@ -132,8 +125,9 @@ function HeatMap({ rows }: { rows: readonly UsageRow[] }) {
       >
         {cells.map(({ index, day, sum }) => {
           const [x, y] = [Math.floor(index / 7) * STEP, HEAD + (index % 7) * STEP];
-          const level = sum === undefined ? 0 : Math.max(1, Math.ceil(LEVELS * Math.sqrt(sizeOf(sum) / most)));
-          const square = <rect x={x} y={y} width={STEP - 2} height={STEP - 2} rx={2} class={`heat-${level}`} />;
+          const level = Math.ceil(LEVELS.length * Math.sqrt((sum ? sizeOf(sum) : 0) / most));
+          const fill = sum && `color-mix(in srgb, var(--accent) ${LEVELS[Math.max(0, level - 1)]}, var(--paper))`;
+          const square = <rect x={x} y={y} width={STEP - 2} height={STEP - 2} rx={2} style={fill ? { fill } : {}} />;
           if (sum === undefined) return <g key={day}>{square}</g>;
           const cost = sum.costUsd === null ? "" : `, ${usd(sum.costUsd)}`;
           const label = `${day}: ${tokens(sizeOf(sum))}${cost}`;

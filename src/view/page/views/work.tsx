@@ -3,8 +3,7 @@ import { useGet } from "../client.ts";
 import { isFile } from "../file.ts";
 import { count, dateTime, number, shortDay, visible } from "../format.ts";
 import { projectName } from "../live.ts";
-import { Data } from "../parts/data.tsx";
-import { Empty, Failure, Loading } from "../parts/states.tsx";
+import { Empty, Title, WhenLoaded } from "../parts/states.tsx";
 import { change, href, params } from "../router.ts";
 import { PeriodChoice, ProjectChoice, sinceDays } from "./sessions.tsx";
 
@@ -21,24 +20,11 @@ export function WorkView() {
   const { of = "file", q = "", project, days } = params.value;
   const question: Question = of in QUESTIONS ? (of as Question) : "file";
   const asked = q.trim();
-  const found = useGet(
-    asked === "" ? null : "/api/work",
-    { [question]: asked, ...(project !== undefined && { project }) },
-    { delayMs: 80 },
-  );
-  const overview = useGet(asked === "" ? "/api/work-overview" : null, {
-    ...(project !== undefined && { project }),
-    ...sinceDays(days),
-  });
-  const { error, url, reload } = asked === "" ? overview : found;
+  const found = useGet(asked === "" ? null : "/api/work", { [question]: asked, project }, { delayMs: 80 });
+  const overview = useGet(asked === "" ? "/api/work-overview" : null, { project, ...sinceDays(days) });
   return (
     <section class="page search">
-      <div class="title-row">
-        <h1 tabIndex={-1}>Work</h1>
-        <div class="tools">
-          <Data url={url} sql={(asked === "" ? overview : found).data?.sql} />
-        </div>
-      </div>
+      <Title of={asked === "" ? overview : found}>Work</Title>
       <p class="muted">What was done to a file, what made an error go, and how a command is run.</p>
       {isFile && (
         <p class="muted small">
@@ -75,28 +61,26 @@ export function WorkView() {
         <ProjectChoice />
         {asked === "" && !isFile && <PeriodChoice />}
       </div>
-      {error ? (
-        <Failure error={error} onRetry={reload} />
-      ) : asked === "" ? (
-        overview.data === undefined ? (
-          <Loading />
-        ) : (
-          <Overview {...overview.data} />
-        )
-      ) : found.data === undefined ? (
-        <Loading />
-      ) : found.data.items.length === 0 ? (
-        <Empty title={QUESTIONS[question].none}>
-          <p>
-            <a href={href({ view: "search", q: asked, project })}>Search for messages that name it</a>
-          </p>
-        </Empty>
+      {asked === "" ? (
+        <WhenLoaded of={overview}>{(data) => <Overview {...data} />}</WhenLoaded>
       ) : (
-        <ol class="hits">
-          {found.data.items.map((item) => (
-            <Item key={`${item.sessionId} ${item.about}`} item={item} />
-          ))}
-        </ol>
+        <WhenLoaded of={found}>
+          {({ items }) =>
+            items.length === 0 ? (
+              <Empty title={QUESTIONS[question].none}>
+                <p>
+                  <a href={href({ view: "search", q: asked, project })}>Search for messages that name it</a>
+                </p>
+              </Empty>
+            ) : (
+              <ol class="hits">
+                {items.map((item) => (
+                  <Item key={`${item.sessionId} ${item.about}`} item={item} />
+                ))}
+              </ol>
+            )
+          }
+        </WhenLoaded>
       )}
     </section>
   );
@@ -124,17 +108,13 @@ function Overview({ files, errors, commands }: Record<"files" | "errors" | "comm
   );
 }
 
-function Counts({
-  title,
-  of,
-  rows,
-  counted,
-}: {
+function Counts(props: {
   title: string;
   of: Question;
   rows: readonly WorkCount[];
   counted: (row: WorkCount) => string;
 }) {
+  const { title, of, rows, counted } = props;
   if (rows.length === 0) return null;
   return (
     <section class="day">

@@ -1,9 +1,0 @@
-import { cutToWidth } from "./display-width.ts";
-import type { Terminal } from "./terminal.ts";
-import { oneLine } from "./text.ts";
-
-/** Returns the name of a session as the first line about it. */
-export function headline(name: string, terminal: Terminal): string {
-  const line = oneLine(name);
-  return terminal.style("bold", terminal.width === undefined ? line : cutToWidth(line, terminal.width));
-}
