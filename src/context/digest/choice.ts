@@ -1,6 +1,12 @@
-import { type BlockIndex, HALVING_MESSAGES, type IndexedBlock, type IndexedMessage, wordsIn } from "./block-index.ts";
+import {
+  type BlockIndex,
+  type DigestMessage,
+  HALVING_MESSAGES,
+  type IndexedBlock,
+  type IndexedMessage,
+  wordsIn,
+} from "./block-index.ts";
 import { type BlockedMessage, tellingLines } from "./blocks.ts";
-import type { DigestMessage } from "./digest-message.ts";
 import { MaxHeap } from "./max-heap.ts";
 
 /** Later work is less likely to use a line again, the more messages have come since it was last seen. */
