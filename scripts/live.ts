@@ -12,7 +12,7 @@ import {
   StoreError,
   type Summarizer,
 } from "../src/index.ts";
-import type { OnUsage } from "../src/models/usage.ts";
+import type { OnUsage } from "../src/models/summarizer.ts";
 import { dot } from "../src/vector/vector.ts";
 
 /**

@@ -30,8 +30,7 @@ export { type GeminiEmbedderOptions, geminiEmbedder } from "./models/gemini/embe
 export { type GeminiSummarizerOptions, geminiSummarizer } from "./models/gemini/summarizer.ts";
 export { type OpenaiEmbedderOptions, openaiEmbedder } from "./models/openai/embedder.ts";
 export { type StaticEmbedderOptions, staticEmbedder } from "./models/static/embedder.ts";
-export type { SummarizeRequest, Summarizer, SummaryText } from "./models/summarizer.ts";
-export type { ModelUsage } from "./models/usage.ts";
+export type { ModelUsage, SummarizeRequest, Summarizer, SummaryText } from "./models/summarizer.ts";
 export type { ExpandOptions, Expansion } from "./recall/expand.ts";
 export type { RecallHit } from "./recall/hits.ts";
 export type { NearestRootsOptions, NearRoot } from "./recall/nearest-roots.ts";

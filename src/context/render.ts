@@ -1,9 +1,8 @@
 import { assert } from "../core/damage.ts";
 import { MESSAGE_TOKENS } from "../core/tokens.ts";
 import { tokenSum } from "./costs.ts";
-import type { EvidenceStep } from "./evidence/evidence.ts";
+import { type EvidenceStep, foundStatements } from "./evidence/evidence.ts";
 import { buildEvidenceBlock } from "./evidence/evidence-block.ts";
-import { foundStatements } from "./evidence/found-statements.ts";
 import { type FittedWindow, fitWindow, type Gap, gapElement, gapOf } from "./layout/fit-window.ts";
 import { buildMemory, kindOf, type Memory, type OfferedStatement } from "./layout/memory.ts";
 import type { PreparedView } from "./layout/prepare.ts";

@@ -8,6 +8,45 @@ export interface GrowingTheme {
   logPosition: number;
 }
 
+/** The themes of one session, continued from some log position without their clusters. */
+export class ThemeReplay {
+  /** Keyed by root. */
+  readonly themes = new Map<number, GrowingTheme>();
+  readonly #dimension: number;
+  /** Returns the root of a cluster's theme before a log position. */
+  readonly #themeOf: (clusterRoot: number, position: number) => number;
+
+  /** @param themes  The themes at the position from which the log is replayed. They stay as they are. */
+  constructor(
+    dimension: number,
+    themes: Iterable<GrowingTheme>,
+    themeOf: (clusterRoot: number, position: number) => number,
+  ) {
+    this.#dimension = dimension;
+    this.#themeOf = themeOf;
+    for (const { theme, logPosition } of themes) this.themes.set(theme.root, { theme: copyTheme(theme), logPosition });
+  }
+
+  /** @param step  The step that enters; only for `start` and `join`. */
+  apply({ id, kind, node, root }: LogRow, step?: StepFeatures): void {
+    if (kind === "settle") return;
+    if (kind === "start") {
+      this.themes.set(root, { theme: startTheme(step!, this.#dimension), logPosition: id });
+      return;
+    }
+    const changed = this.themes.get(kind === "unite" ? root : this.#themeOf(root, id));
+    assert(changed !== undefined, "a theme changes");
+    if (kind === "join") joinTheme(changed.theme, step!);
+    else {
+      const absorbed = this.themes.get(node);
+      assert(absorbed !== undefined && root !== node, "a theme is absorbed");
+      uniteThemes(changed.theme, absorbed.theme);
+      this.themes.delete(node);
+    }
+    changed.logPosition = id;
+  }
+}
+
 /**
  * The open clusters and the themes of one session. Writing and replaying a log give the same bits. The clusters and themes that it
  * is given stay as they are: it changes copies.
@@ -15,14 +54,11 @@ export interface GrowingTheme {
 export class GrowingForest {
   /** Keyed by root. */
   readonly open = new Map<number, OpenCluster>();
-  /** Keyed by root. */
-  readonly themes = new Map<number, GrowingTheme>();
   readonly #dimension: number;
+  readonly #replay: ThemeReplay;
   /** For clusters that were open at the beginning. */
   readonly #initialThemeOf: (clusterRoot: number) => number;
   readonly #themeRoots = new Map<number, number>();
-  /** The clusters and themes that were made here. */
-  readonly #own = new WeakSet<OpenCluster | GrowingTheme>();
 
   constructor(
     dimension: number,
@@ -32,74 +68,44 @@ export class GrowingForest {
   ) {
     this.#dimension = dimension;
     this.#initialThemeOf = initialThemeOf;
-    for (const cluster of open) this.open.set(cluster.root, cluster);
-    for (const theme of themes) this.themes.set(theme.theme.root, theme);
+    this.#replay = new ThemeReplay(dimension, themes, (root) => this.themeOf(root));
+    for (const cluster of open) this.open.set(cluster.root, copyCluster(cluster));
+  }
+
+  /** Keyed by root. */
+  get themes(): Map<number, GrowingTheme> {
+    return this.#replay.themes;
   }
 
   /** Returns a forest that goes on from here, while this one stays as it is. */
   continued(): GrowingForest {
-    const next = new GrowingForest(this.#dimension, this.open.values(), this.themes.values(), this.#initialThemeOf);
-    for (const root of this.open.keys()) next.#themeRoots.set(root, this.themeOf(root));
-    return next;
+    const themeOf = new Map(Array.from(this.open.keys(), (root) => [root, this.themeOf(root)]));
+    return new GrowingForest(this.#dimension, this.open.values(), this.themes.values(), (root) => {
+      return themeOf.get(root) ?? this.#initialThemeOf(root);
+    });
   }
 
   /** @param step  The step that enters; only for `start` and `join`. */
-  apply({ id, kind, node, root }: LogRow, step?: StepFeatures): void {
+  apply(row: LogRow, step?: StepFeatures): void {
+    const { kind, node, root } = row;
+    const cluster = this.open.get(root);
     if (kind === "settle") {
       assert(this.open.delete(root), "an open cluster settles");
-    } else if (kind === "unite") {
-      this.#unite(root, node, id);
     } else if (kind === "start") {
-      const cluster = startCluster(step!, this.#dimension);
-      const growing = { theme: startTheme(step!, this.#dimension), logPosition: id };
-      this.open.set(root, cluster);
-      this.themes.set(root, growing);
-      this.#own.add(cluster).add(growing);
+      this.open.set(root, startCluster(step!, this.#dimension));
       this.#themeRoots.set(root, root);
-    } else {
-      joinCluster(this.#changeableCluster(root), step!);
-      const growing = this.#changeableTheme(this.themeOf(root));
-      joinTheme(growing.theme, step!);
-      growing.logPosition = id;
+    } else if (kind === "join") {
+      assert(cluster !== undefined, "a step joins an open cluster");
+      joinCluster(cluster, step!);
     }
-  }
-
-  #changeableCluster(root: number): OpenCluster {
-    const cluster = this.open.get(root);
-    assert(cluster !== undefined, "a step joins an open cluster");
-    if (this.#own.has(cluster)) return cluster;
-    const copy = copyCluster(cluster);
-    this.open.set(root, copy);
-    this.#own.add(copy);
-    return copy;
-  }
-
-  #changeableTheme(root: number): GrowingTheme {
-    const growing = this.themes.get(root);
-    assert(growing !== undefined, "a theme grows");
-    if (this.#own.has(growing)) return growing;
-    const copy = { theme: copyTheme(growing.theme), logPosition: growing.logPosition };
-    this.themes.set(root, copy);
-    this.#own.add(copy);
-    return copy;
-  }
-
-  #unite(root: number, absorbed: number, position: number): void {
-    const source = this.themes.get(absorbed);
-    assert(source !== undefined && root !== absorbed, "two themes unite");
-    const target = this.#changeableTheme(root);
-    uniteThemes(target.theme, source.theme);
-    target.logPosition = position;
-    this.themes.delete(absorbed);
-    for (const cluster of this.open.keys()) if (this.themeOf(cluster) === absorbed) this.#themeRoots.set(cluster, root);
+    this.#replay.apply(row, step);
+    if (kind !== "unite") return;
+    for (const open of this.open.keys()) if (this.themeOf(open) === node) this.#themeRoots.set(open, root);
   }
 
   themeOf(clusterRoot: number): number {
-    let root = this.#themeRoots.get(clusterRoot);
-    if (root === undefined) {
-      root = this.#initialThemeOf(clusterRoot);
-      this.#themeRoots.set(clusterRoot, root);
-    }
+    const root = this.#themeRoots.get(clusterRoot) ?? this.#initialThemeOf(clusterRoot);
+    this.#themeRoots.set(clusterRoot, root);
     return root;
   }
 }

@@ -18,8 +18,8 @@ export interface StructureWeights {
 
 export const STRUCTURE_WEIGHTS: StructureWeights = { adjacent: 0.4, sameTurn: 0.15, heard: 1 };
 
-/** Raised when `choosePlacement` decides otherwise. `reembed` grows a forest again that was grown by another version. */
-export const PLACEMENT_VERSION = 2;
+/** Raised when clusters or subjects are chosen otherwise. `reembed` grows a forest again that was grown by another version. */
+export const PLACEMENT_VERSION = 3;
 
 /**
  * Chooses the open cluster that a step joins: by structure in work with tools, and otherwise by its score.

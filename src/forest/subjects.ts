@@ -9,18 +9,21 @@ const DAY_MS = 86_400_000;
  */
 const DEVIATIONS = 3;
 const SIMILARITY_MIN = 0.3;
-const SIMILARITY_MAX = 0.6;
+const SIMILARITY_MAX = 0.75;
 
 /** The mean square of the cosines in a new project, and the number of pairs for which it counts. */
 const SQUARE_PRIOR = (SIMILARITY_MIN / DEVIATIONS) ** 2;
 const PAIRS_PRIOR = 64;
 
-/** One pair in 16 is measured: about 2,048 of 256 clusters. */
-const PAIR_STRIDE = 16;
+/**
+ * One pair in 37 is measured, so at most 880. A prime, because sessions that settle in turns would otherwise be compared with
+ * themselves only.
+ */
+const PAIR_STRIDE = 37;
 
 /**
- * What a project asks above `SIMILARITY_MIN` grows with the days for which a subject has rested: by this share for each doubling of
- * one and the days.
+ * What a project asks above `SIMILARITY_MIN` grows by this share times log2(1 + days) if a subject has rested for some days, up to
+ * 1.25 times as much more.
  */
 const GROWTH = 0.5;
 const GROWTH_MAX = 1.25;
@@ -36,8 +39,6 @@ const CENTER_PRIOR = 16;
 export interface SubjectCluster {
   root: number;
   sessionId: string;
-  /** The session, or for a subagent the session that called it. */
-  callerId: string;
   lastAtMs: number;
   /** The centroid at unit length; undefined if no text of the cluster has words. */
   direction: Float32Array | undefined;
@@ -49,7 +50,7 @@ export interface SubjectAssignment {
 }
 
 interface ComparedCluster {
-  callerId: string;
+  sessionId: string;
   lastAtMs: number;
   /** Kept until the center is fixed. */
   direction: Float32Array | undefined;
@@ -100,8 +101,8 @@ export class ProjectSubjects {
   }
 
   /**
-   * Assigns the next settled cluster to the nearest subject, or to a new one. A subject needs a near cluster of another
-   * session and room for one more cluster. Of subjects that are equally far above what is asked, the oldest wins.
+   * Assigns the next settled cluster to the subject whose similarity is furthest above what is asked, or to a new one. A subject needs a
+   * near cluster of another session and room for one more cluster. Of equals, the oldest wins.
    */
   assign(cluster: SubjectCluster): SubjectAssignment {
     this.#moveCenter(cluster.direction);
@@ -110,13 +111,13 @@ export class ProjectSubjects {
     return chosen ?? { root: cluster.root, similarity: undefined };
   }
 
-  #choose({ callerId, lastAtMs, direction }: SubjectCluster): { root: number; similarity: number } | undefined {
+  #choose({ sessionId, lastAtMs, direction }: SubjectCluster): { root: number; similarity: number } | undefined {
     if (direction === undefined) return undefined;
     this.#recenter();
     const fromCenter = this.#fromCenter(direction);
     const sizeMax = Math.max(CLUSTERS_ALWAYS, Math.floor(SHARE_MAX * (this.clusterCount + 1)));
     const isNear = (other: ComparedCluster): boolean =>
-      other.callerId !== callerId && dot(fromCenter, other.fromCenter) >= this.#similarityMin;
+      other.sessionId !== sessionId && dot(fromCenter, other.fromCenter) >= this.#similarityMin;
 
     let best: { root: number; similarity: number } | undefined;
     let surplusMax = 0;
@@ -124,7 +125,8 @@ export class ProjectSubjects {
       if (clusterCount >= sizeMax || compared.length === 0) continue;
       const similarity = dot(fromCenter, sum) / compared.length;
       if (similarity < this.#similarityMin) continue;
-      const restedMs = Math.min(...compared.map((other) => Math.abs(lastAtMs - other.lastAtMs)));
+      let restedMs = Number.POSITIVE_INFINITY;
+      for (const other of compared) restedMs = Math.min(restedMs, Math.abs(lastAtMs - other.lastAtMs));
       const surplus = similarity - this.#asked(restedMs / DAY_MS);
       if (surplus < 0 || (best !== undefined && surplus <= surplusMax) || !compared.some(isNear)) continue;
       best = { root, similarity };
@@ -133,7 +135,7 @@ export class ProjectSubjects {
     return best;
   }
 
-  #add({ root, callerId, lastAtMs, direction }: SubjectCluster, subjectRoot: number): void {
+  #add({ root, sessionId, lastAtMs, direction }: SubjectCluster, subjectRoot: number): void {
     assert(subjectRoot === root || this.#subjects.has(subjectRoot), "a cluster joins a subject by its root");
     this.#clusterCount += 1;
     const sum = new Float32Array(this.#directionSum.length);
@@ -143,7 +145,7 @@ export class ProjectSubjects {
     if (direction === undefined) return;
     const isCenterFixed = this.#centerCount === CENTER_CLUSTERS;
     if (isCenterFixed) this.#recenter();
-    const compared = { callerId, lastAtMs, direction: isCenterFixed ? undefined : direction, fromCenter: direction };
+    const compared = { sessionId, lastAtMs, direction: isCenterFixed ? undefined : direction, fromCenter: direction };
     subject.compared.push(compared);
     if (this.#isCentered) this.#count(subject, compared, direction);
   }
@@ -170,7 +172,7 @@ export class ProjectSubjects {
   /** Returns the least similarity with a subject that has rested for some days. */
   #asked(days: number): number {
     const growth = Math.min(GROWTH_MAX, GROWTH * Math.log2(1 + days));
-    return SIMILARITY_MIN + (this.#similarityMin - SIMILARITY_MIN) * (1 + growth);
+    return Math.min(SIMILARITY_MAX, SIMILARITY_MIN + (this.#similarityMin - SIMILARITY_MIN) * (1 + growth));
   }
 
   /** Returns the threshold that the spread of the cosines between clusters of different sessions asks for. */
@@ -180,7 +182,7 @@ export class ProjectSubjects {
     let pairCount = PAIRS_PRIOR;
     for (let i = 1; i < compared.length; i++) {
       for (let j = i % PAIR_STRIDE; j < i; j += PAIR_STRIDE) {
-        if (compared[i]!.callerId === compared[j]!.callerId) continue;
+        if (compared[i]!.sessionId === compared[j]!.sessionId) continue;
         squareSum += dot(compared[i]!.fromCenter, compared[j]!.fromCenter) ** 2;
         pairCount += 1;
       }

@@ -37,7 +37,10 @@ const FOLLOWED = (schema: string): string => `FROM ${schema}.sessions s
     AND length > 0 AND holder <> $2 AND ($3::bigint IS NOT NULL AND last_at_ms >= $3
       OR EXISTS (SELECT FROM unnest($4::text[], $5::bigint[]) AS f(name, since) WHERE f.name = s.project AND last_at_ms >= f.since))`;
 
-/** SQL: when the server was asked, by its clock. For a replica, which may lag: when its last transaction ended, or null. */
+/**
+ * SQL: when the server was asked, by its clock. For a replica, which may lag: when its last transaction ended. That is null if it got none
+ * since its start, and stays the same while nobody writes.
+ */
 const ASKED_AT = "CASE WHEN pg_is_in_recovery() THEN pg_last_xact_replay_timestamp() ELSE now() END";
 /** SQL: true if a replica may lack what the store has. */
 const MAY_LACK = `pg_is_in_recovery() AND coalesce(${ASKED_AT} < $1::timestamptz, true)`;

@@ -63,10 +63,12 @@ export function callPart(
   return { type: "tool_call", toolCallId: id, name, args: args ?? {} };
 }
 
-/** Returns a part for a call of a function, as OpenAI's API has it: its arguments are JSON in a text. */
+/** Returns a part for a call of a function, as OpenAI's API has it: its arguments are JSON in a text, which may be `null`. */
 export function functionCallOf(call: JsonObject): ToolCallPart | DataPart {
   const { name, arguments: given } = objectOf(call.function);
-  return callPart(call.id, name, typeof given === "string" ? valueIn(given, given) : given, call);
+  const part = callPart(call.id, name, {}, call);
+  if (part.type !== "tool_call") return part;
+  return { ...part, args: typeof given === "string" ? valueIn(given, given) : (given ?? {}) };
 }
 
 /** Returns a part for a result, with the facts that are known. */

@@ -15,8 +15,8 @@ const EDITORS = ["Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf"];
 const OTHER_CHATS = /[\\/](?:Cursor|Windsurf)[\\/]User$/;
 
 /**
- * The variables of the agents, such as `$CODEX_HOME`, and those of the system move the locations. A relative path is ignored, because
- * it depends on where the agent was started.
+ * Variables of the agents move the locations: the README lists them. A relative path is ignored, because it depends on where the agent
+ * was started.
  */
 export function agentLocations({ env, platform, home }: Machine): AgentLocation[] {
   const { join, isAbsolute } = platform === "win32" ? win32 : posix;

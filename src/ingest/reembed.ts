@@ -4,8 +4,8 @@ import type { Clock } from "../core/clock.ts";
 import { StoreError } from "../core/errors.ts";
 import { BATCH_MESSAGES_MAX } from "../core/limits.ts";
 import { type Embedder, isRemote, type RemoteEmbedder } from "../models/embedder.ts";
-import { isOfAccount } from "../models/refusal.ts";
-import type { ModelUsage } from "../models/usage.ts";
+import { isOfAccount } from "../models/failures.ts";
+import type { ModelUsage } from "../models/summarizer.ts";
 import {
   isPlacedNow,
   moveVectors as moveSome,

@@ -1,7 +1,7 @@
 import { StoreError } from "../core/errors.ts";
 import { untilAborted } from "../core/until-aborted.ts";
 import type { RemoteEmbedder } from "../models/embedder.ts";
-import type { OnUsage } from "../models/usage.ts";
+import type { OnUsage } from "../models/summarizer.ts";
 import { checkedVector } from "./prepare.ts";
 
 export const CALL_MS_MAX = 180_000;

@@ -42,7 +42,10 @@ export function undo(repositories: Repositories, sessionId: string, { embedder, 
   });
 }
 
-/** Puts the messages of a branch back to the end of their session, where it began, as if appended now. @throws {StoreError} `EMBEDDER_MISMATCH`. */
+/**
+ * Puts the messages of a branch back to the end of their session, where it began, as if appended now. Call it inside a transaction.
+ * @throws {StoreError} `EMBEDDER_MISMATCH`.
+ */
 export function bringBack(
   repositories: Repositories,
   session: SessionWrites,

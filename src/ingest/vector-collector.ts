@@ -3,9 +3,8 @@ import { type Backoff, backoffMs } from "../core/backoff.ts";
 import type { Clock } from "../core/clock.ts";
 import { StoreError } from "../core/errors.ts";
 import { type Embedder, isRemote, type RemoteEmbedder } from "../models/embedder.ts";
-import { isOfAccount } from "../models/refusal.ts";
-import { askedDelayMs } from "../models/retry-after.ts";
-import type { OnUsage } from "../models/usage.ts";
+import { askedDelayMs, isOfAccount } from "../models/failures.ts";
+import type { OnUsage } from "../models/summarizer.ts";
 import {
   type ClaimableVector,
   claimVectors,

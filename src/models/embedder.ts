@@ -1,4 +1,4 @@
-import type { OnUsage } from "./usage.ts";
+import type { OnUsage } from "./summarizer.ts";
 
 interface AnyEmbedder {
   /** Names the model and everything that changes its output, such as the dimension: `hashing-v1-384`. */

@@ -1,4 +1,6 @@
 import { StoreError } from "../core/errors.ts";
+import { wholeNumber } from "../core/options.ts";
+import type { Redact } from "./prompt-text.ts";
 
 /** Returns a key without the white space around it, which files and shells add; undefined if there is none. */
 export function checkedKey(given: unknown): string | undefined {
@@ -16,6 +18,26 @@ export function checkBaseUrl(baseUrl: unknown): void {
   if (!mayHoldSecret && (url?.protocol === "https:" || url?.protocol === "http:")) return;
   const shown = mayHoldSecret ? "[not shown]" : baseUrl;
   throw invalid("baseUrl", "an http or https address without password or query", shown);
+}
+
+/** @throws {StoreError} `OPTION_INVALID`. */
+export function checkRequestOptions(options: {
+  timeoutMs: number;
+  concurrency: number;
+  requestsPerMinute: number | undefined;
+  redact: Redact | undefined;
+}): void {
+  const { timeoutMs, concurrency, requestsPerMinute, redact } = options;
+  wholeNumber("timeoutMs", timeoutMs, 1, 3_600_000);
+  wholeNumber("concurrency", concurrency, 1, 1_000);
+  if (requestsPerMinute !== undefined) wholeNumber("requestsPerMinute", requestsPerMinute, 1, 1_000_000);
+  if (redact !== undefined && typeof redact !== "function") throw invalid("redact", "a function", redact);
+}
+
+/** @throws {StoreError} `OPTION_INVALID`. */
+export function checkSimilarityMin(similarityMin: unknown): void {
+  const isCosine = typeof similarityMin === "number" && similarityMin >= -1 && similarityMin < 1;
+  if (!isCosine) throw invalid("similarityMin", "a cosine below 1", similarityMin);
 }
 
 export function invalid(option: string, expected: string, actual: unknown): StoreError<"OPTION_INVALID"> {

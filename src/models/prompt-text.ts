@@ -2,6 +2,7 @@ import { StoreError } from "../core/errors.ts";
 import { replaceHidden } from "../core/invisible.ts";
 import { element, escapeText } from "../core/markup.ts";
 import { excerpt, oneLine, plainText } from "./lines.ts";
+import { Pace } from "./pace.ts";
 
 const PLAIN: Record<string, string> = { "&lt;": "<", "&gt;": ">", "&amp;": "&", "&quot;": '"' };
 
@@ -17,6 +18,25 @@ export type Redact = (text: string) => string;
  */
 export function promptText(text: string, redact: Redact | undefined): string {
   return excerpt(cleanText(text, redact));
+}
+
+/**
+ * Prepares texts that are embedded, each like `promptText`. A service may refuse a whole batch because of one empty text.
+ *
+ * @throws {StoreError} `REDACT_FAILED`; the signal's reason if aborted.
+ */
+export async function promptTextsOf(
+  texts: readonly string[],
+  redact: Redact | undefined,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const pace = new Pace(signal);
+  const clean: string[] = [];
+  for (const text of texts) {
+    clean.push(promptText(text, redact).trim() || "…");
+    await pace.worked(text.length);
+  }
+  return clean;
 }
 
 /** Prepares a text like `promptText`, and keeps all of it. @throws {StoreError} `REDACT_FAILED`. */

@@ -1,12 +1,10 @@
-import { setImmediate } from "node:timers/promises";
 import { filesIn, parseFilesLine, WorkingSet } from "../core/working-set.ts";
 import { excerpt } from "./lines.ts";
 import { FILE_WEIGHT } from "./notes.ts";
+import type { Pace } from "./pace.ts";
 import { firstLineOf, type Statement, statementOfLine, statementsOf } from "./statements.ts";
 import type { SummarizeRequest } from "./summarizer.ts";
 
-/** Other code may run after this many characters, which take a few milliseconds. */
-const SLICE_CHARS = 16_000;
 /** If no message has a statement, the first line with words is looked for in this many characters. */
 const FIRST_LINE_CHARS = 1_000;
 
@@ -25,26 +23,6 @@ export interface Reading {
   wordlessCount: number;
   /** The tokens of everything read. Counting stops at `tokensMax`. */
   tokenCount: number;
-}
-
-/** Interrupts long work every few milliseconds, so that other code can run. */
-export class Pace {
-  #signal: AbortSignal;
-  #chars = 0;
-
-  constructor(signal: AbortSignal) {
-    this.#signal = signal;
-    signal.throwIfAborted();
-  }
-
-  /** @throws the signal's reason if aborted. */
-  async worked(chars: number): Promise<void> {
-    this.#chars += chars;
-    if (this.#chars < SLICE_CHARS) return;
-    this.#chars = 0;
-    await setImmediate();
-    this.#signal.throwIfAborted();
-  }
 }
 
 export function wordlessLine(count: number): string {

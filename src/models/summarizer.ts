@@ -1,5 +1,4 @@
 import type { Role } from "../core/message.ts";
-import type { OnUsage } from "./usage.ts";
 
 /** The text of a message without reasoning, cut to the most that a summarizer gets. */
 export interface SourceText {
@@ -50,3 +49,16 @@ export interface Summarizer {
   readonly citesSources?: true;
   summarize(request: SummarizeRequest): Promise<SummaryText>;
 }
+
+/** The cost of one reply of a model, usable or not. */
+export interface ModelUsage {
+  /** Tokens sent, by the service's count, or else by an estimate. */
+  inputTokens: number;
+  /** Tokens received, including reasoning. */
+  outputTokens: number;
+  /** US dollars. Undefined if the price is unknown. */
+  costUsd?: number;
+}
+
+/** Called with the cost of each reply. It must not throw. */
+export type OnUsage = (usage: ModelUsage) => void;

@@ -3,7 +3,7 @@ import type { CentroidStamp } from "../ann/centroid-source.ts";
 import type { NearestClusters } from "../ann/nearest-clusters.ts";
 import { idAt, placeCountOf, type Repositories, type SearchScope } from "../store/index.ts";
 import { dot } from "../vector/vector.ts";
-import { meaningWeight } from "./meaning-weight.ts";
+import { meaningWeight } from "./meaning.ts";
 import type { QueryVector } from "./query-vector.ts";
 import {
   ALL_MAX,

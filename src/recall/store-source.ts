@@ -8,13 +8,12 @@ import {
   type SearchScope,
 } from "../store/index.ts";
 import { idfOf, saturate } from "./bm25.ts";
-import { countStems, postingsIn } from "./counted-messages.ts";
 import { expressionOf, holdsLetters, holdsPhrases } from "./phrase.ts";
 import type { Postings } from "./postings.ts";
 import type { Query } from "./query.ts";
 import { affordable, POSTINGS_MAX, POSTINGS_MAX_AMONG, rarest } from "./query-terms.ts";
 import type { Found, Lookup, Source } from "./source.ts";
-import { countTail, scanTail, type Tail, type TailTerm, tailCountsOf } from "./tail.ts";
+import { countStems, countTail, postingsIn, scanTail, type Tail, type TailTerm, tailCountsOf } from "./tail.ts";
 
 /** At most this many messages, newest first, are checked for the phrases of a query. A check takes 5 µs. */
 const COMPARED_MAX = 20_000;

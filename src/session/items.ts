@@ -57,7 +57,8 @@ export interface ListNamespacesOptions {
 
 /**
  * Values of your program by namespace and key: state, settings, operations that were done. A value is plain JSON or bytes, and is
- * returned as it was written. Items are not searched or shown in contexts. A namespace is a list of texts, all of which may be empty.
+ * returned as it was written. Items are not searched or shown in contexts. A namespace is a list of texts. It may be empty, and
+ * so may its elements and the key.
  */
 export interface Items {
   /**

@@ -1,8 +1,7 @@
 import { type Backoff, backoffMs } from "../core/backoff.ts";
 import { StoreError } from "../core/errors.ts";
+import { askedDelayMs, isOfAccount } from "../models/failures.ts";
 import { cutLine } from "../models/lines.ts";
-import { isOfAccount } from "../models/refusal.ts";
-import { askedDelayMs } from "../models/retry-after.ts";
 import type { Try } from "../store/index.ts";
 
 const BACKOFF: Backoff = { delayMsMin: 1_000, delayMsMax: 60 * 60 * 1_000 };

@@ -2,8 +2,7 @@ import { StoreError } from "../core/errors.ts";
 import type { Message } from "../core/message.ts";
 import type { SessionSettings } from "../core/options.ts";
 import { extractiveSummarizer } from "../models/extractive-summarizer.ts";
-import type { Summarizer } from "../models/summarizer.ts";
-import type { ModelUsage } from "../models/usage.ts";
+import type { ModelUsage, Summarizer } from "../models/summarizer.ts";
 import {
   type Costs,
   claimSummaries,

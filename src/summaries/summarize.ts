@@ -2,8 +2,7 @@ import type { Message } from "../core/message.ts";
 import type { TokenCounter } from "../core/tokens.ts";
 import { untilAborted } from "../core/until-aborted.ts";
 import { oneLine } from "../models/lines.ts";
-import type { SourceText, Summarizer, SummaryText } from "../models/summarizer.ts";
-import type { OnUsage } from "../models/usage.ts";
+import type { OnUsage, SourceText, Summarizer, SummaryText } from "../models/summarizer.ts";
 import type { Reservation } from "./call-budget.ts";
 import type { Consequence } from "./next-try.ts";
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { HIDDEN, tagNamespace } from "../core/tags.ts";
 import type { SessionOverview, Store } from "../index.ts";
-import { beganAtMs } from "../session/aids/began-at.ts";
+import { beganAtMs } from "../session/aids/every-message.ts";
 import { outcomeOf } from "../session/aids/outcome.ts";
 import type { DaysAnswer, ListedSession, NewsAnswer, SessionAnswer, SessionLink, SessionsAnswer } from "./api.ts";
 import type { Query } from "./requests.ts";

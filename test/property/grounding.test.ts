@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { groundName, groundStatement, sourcePieces } from "../../src/models/gemini/grounding.ts";
-import { Pace } from "../../src/models/source-reader.ts";
+import { Pace } from "../../src/models/pace.ts";
 import { runs, seenInRuns } from "../support/effort.ts";
 
 const pace = new Pace(new AbortController().signal);

@@ -1,5 +1,4 @@
-import type { SummarizeRequest, Summarizer, SummaryText } from "../../src/models/summarizer.ts";
-import type { ModelUsage } from "../../src/models/usage.ts";
+import type { ModelUsage, SummarizeRequest, Summarizer, SummaryText } from "../../src/models/summarizer.ts";
 
 /** What a call of the scripted summarizer does. `good` is what the port promises; the others are what models do. */
 export type Behavior =

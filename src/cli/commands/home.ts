@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { beganAtMs } from "../../session/aids/began-at.ts";
+import { beganAtMs } from "../../session/aids/every-message.ts";
 import { sessionIds } from "../../session/aids/session-ids.ts";
 import type { Store } from "../../session/store.ts";
 import { agentCommand } from "../agent-command.ts";

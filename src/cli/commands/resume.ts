@@ -1,6 +1,6 @@
 import { Option } from "commander";
 import { STRATEGIES } from "../../core/options.ts";
-import { beganAtMs } from "../../session/aids/began-at.ts";
+import { beganAtMs } from "../../session/aids/every-message.ts";
 import { projectNamer } from "../../session/aids/project-meant.ts";
 import type { SessionStory } from "../../session/aids/session-story.ts";
 import type { Session } from "../../session/session.ts";

@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import { PAGE_LIMIT_MAX } from "../../core/limits.ts";
 import type { Message } from "../../core/message.ts";
-import { beganAtMs } from "../../session/aids/began-at.ts";
+import { beganAtMs } from "../../session/aids/every-message.ts";
 import { projectNamer } from "../../session/aids/project-meant.ts";
 import { sessionIds } from "../../session/aids/session-ids.ts";
 import type { Session } from "../../session/session.ts";

@@ -28,10 +28,11 @@ const GRAPHEME_CHARS_MAX = 16;
 const FIRST_FOLDERS = /(?<![\w./~:…-])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\]+[/\\]){2,}(?=[^\s/\\]+[/\\][^\s/\\])/g;
 
 /**
- * Cuts the text to `width` columns (at least 1), and puts `…` where it cut. Before it cuts the end, it shortens long paths by their
+ * Cuts the text to `width` columns (at least 1; infinite for all of it), and puts `…` where it cut. Before it cuts the end, it shortens long paths by their
  * first folders.
  */
 export function cutToWidth(text: string, width: number, cut: "end" | "start" = "end"): string {
+  if (width === Number.POSITIVE_INFINITY) return text;
   const charsMax = width * GRAPHEME_CHARS_MAX;
   if (text.length <= charsMax && displayWidth(text) <= width) return text;
   // A cell may hold a whole message, and segmenting all of it would be slow.

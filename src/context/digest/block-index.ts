@@ -1,8 +1,7 @@
-import { escapeText } from "../../core/markup.ts";
+import { element, escapeText } from "../../core/markup.ts";
 import type { TokenCounter } from "../../core/tokens.ts";
 import { lineTokens } from "../costs.ts";
 import type { BlockedMessage } from "./blocks.ts";
-import { type DigestMessage, digestMessage, messageTag } from "./digest-message.ts";
 
 /** A name counts half after this many messages. */
 export const HALVING_MESSAGES = 120;
@@ -20,38 +19,36 @@ export function wordsIn(text: string): string[] {
   return [...new Set(text.toLowerCase().match(WORD))];
 }
 
-/** A block whose lines, names and words are numbers, so that a choice need not compare texts. */
+/** A block, what it costs, and its words, which are counted and read only when they are needed. */
 export class IndexedBlock {
   readonly message: IndexedMessage;
   /** Index into the message's blocks. */
   readonly block: number;
-  readonly lines: readonly number[];
-  readonly names: readonly number[];
+  readonly lines: readonly string[];
+  readonly names: readonly string[];
   /** An estimate of `cost`. */
   readonly tokensEstimated: number;
-  readonly #lexicon: Lexicon;
   #cost: number | undefined;
-  #words: readonly number[] | undefined;
+  #words: readonly string[] | undefined;
 
-  constructor(message: IndexedMessage, block: number, lexicon: Lexicon) {
+  constructor(message: IndexedMessage, block: number) {
     const { start, end, lines, names } = message.source.blocks[block]!;
     this.message = message;
     this.block = block;
-    this.lines = lines.map((line) => lexicon.lineNumbers.of(line));
-    this.names = names.map((name) => lexicon.nameNumbers.of(name));
+    this.lines = lines;
+    this.names = names;
     this.tokensEstimated = (end - start) / TOKEN_CHARS + GAP_TOKENS;
-    this.#lexicon = lexicon;
   }
 
   /** The tokens of the block and of a mark for a gap. */
   get cost(): number {
-    this.#cost ??= this.#lexicon.tokenCounter.count(escapeText(this.#text())) + GAP_TOKENS;
+    this.#cost ??= this.message.tokenCounter.count(escapeText(this.#text())) + GAP_TOKENS;
     return this.#cost;
   }
 
   /** Numbers, and words of at least four letters, each once. */
-  get words(): readonly number[] {
-    this.#words ??= wordsIn(this.#text()).map((word) => this.#lexicon.wordNumbers.of(word));
+  get words(): readonly string[] {
+    this.#words ??= wordsIn(this.#text());
     return this.#words;
   }
 
@@ -64,23 +61,20 @@ export class IndexedBlock {
 export class IndexedMessage {
   readonly source: BlockedMessage;
   readonly blocks: readonly IndexedBlock[];
-  /** The names in its blocks, each once. */
-  readonly names: readonly number[];
-  readonly #lexicon: Lexicon;
+  readonly tokenCounter: TokenCounter;
   #tagCost: number | undefined;
   /** The message as it was written last, because successive contexts often show the same blocks. */
   #written: { blocks: string; message: DigestMessage } | undefined;
 
-  constructor(source: BlockedMessage, lexicon: Lexicon) {
+  constructor(source: BlockedMessage, tokenCounter: TokenCounter) {
     this.source = source;
-    this.#lexicon = lexicon;
-    this.blocks = source.blocks.map((_, block) => new IndexedBlock(this, block, lexicon));
-    this.names = source.names.map((name) => lexicon.nameNumbers.of(name));
+    this.tokenCounter = tokenCounter;
+    this.blocks = source.blocks.map((_, block) => new IndexedBlock(this, block));
   }
 
   /** The tokens of its tag. */
   get tagCost(): number {
-    this.#tagCost ??= lineTokens(messageTag(this.source, ""), this.#lexicon.tokenCounter);
+    this.#tagCost ??= lineTokens(messageTag(this.source, ""), this.tokenCounter);
     return this.#tagCost;
   }
 
@@ -91,115 +85,43 @@ export class IndexedMessage {
   }
 }
 
-/** Gives numbers to texts, from 0 on. */
-class Numbers {
-  readonly #numbers = new Map<string, number>();
-  readonly #texts: string[] = [];
+/** Messages stay the same while the frontier moves, so each is indexed once. */
+const known = new WeakMap<BlockedMessage, IndexedMessage>();
 
-  get size(): number {
-    return this.#texts.length;
-  }
-
-  of(text: string): number {
-    let number = this.#numbers.get(text);
-    if (number === undefined) {
-      number = this.#texts.length;
-      this.#numbers.set(text, number);
-      this.#texts.push(text);
-    }
-    return number;
-  }
-
-  textOf(number: number): string {
-    return this.#texts[number]!;
-  }
-
-  /** Returns undefined if the text has no number. */
-  known(text: string): number | undefined {
-    return this.#numbers.get(text);
-  }
-}
-
-/** When a lexicon has this many times the lines of its first index, most of its messages are too old for a digest. */
-const LEXICON_GROWTH_MAX = 3;
-
-/** The numbers of lines, names and words. It outlives an index, so that a move of the frontier numbers only new messages. */
-class Lexicon {
-  readonly tokenCounter: TokenCounter;
-  readonly lineNumbers = new Numbers();
-  readonly nameNumbers = new Numbers();
-  readonly wordNumbers = new Numbers();
-  readonly #messages = new WeakMap<BlockedMessage, IndexedMessage>();
-  #lineCountFirst = 0;
-
-  constructor(tokenCounter: TokenCounter) {
-    this.tokenCounter = tokenCounter;
-  }
-
-  get isWornOut(): boolean {
-    return this.lineNumbers.size > LEXICON_GROWTH_MAX * this.#lineCountFirst;
-  }
-
-  startWith(past: readonly BlockedMessage[]): this {
-    for (const message of past) this.of(message);
-    this.#lineCountFirst = this.lineNumbers.size;
-    return this;
-  }
-
-  of(source: BlockedMessage): IndexedMessage {
-    let message = this.#messages.get(source);
-    if (message === undefined) {
-      message = new IndexedMessage(source, this);
-      this.#messages.set(source, message);
-      lexicons.set(source, this);
-    }
-    return message;
-  }
-}
-
-/** The lexicon that numbered each message last. */
-const lexicons = new WeakMap<BlockedMessage, Lexicon>();
-
-/** An index of the messages before the window, made when the frontier moves. Messages of the window can be added with `of`. */
+/** An index of the messages before the window, made when the frontier moves. */
 export class BlockIndex {
-  readonly lexicon: Lexicon;
+  readonly tokenCounter: TokenCounter;
   readonly past: readonly IndexedMessage[];
   readonly hasCalls: boolean;
-  /** How many blocks before the window have each line. The index is the number of the line. */
-  readonly lineCounts: Int32Array;
-  /** The last message before the window that has each line, as an index into `past`. */
-  readonly lineLast: Int32Array;
+  /** How many blocks before the window have each line, and the last message that has it, as an index into `past`. */
+  readonly lines = new Map<string, { count: number; last: number }>();
   /** How often each name is mentioned before the window. A mention loses half its weight every `HALVING_MESSAGES`. */
-  readonly nameCounts: Float64Array;
+  readonly nameCounts = new Map<string, number>();
   readonly seqLast: number;
 
   /** @param past  In order of seq. */
   constructor(past: readonly BlockedMessage[], tokenCounter: TokenCounter) {
-    const newest = past.at(-1);
-    const known = newest && lexicons.get(newest);
-    const isUsable = known?.tokenCounter === tokenCounter && !known.isWornOut;
-    this.lexicon = isUsable ? known : new Lexicon(tokenCounter).startWith(past);
+    this.tokenCounter = tokenCounter;
     this.past = past.map((message) => this.of(message));
     this.hasCalls = past.some(({ isCall }) => isCall);
-    this.seqLast = newest?.seq ?? 0;
-    this.lineCounts = new Int32Array(this.lexicon.lineNumbers.size);
-    this.lineLast = new Int32Array(this.lexicon.lineNumbers.size);
-    this.nameCounts = new Float64Array(this.lexicon.nameNumbers.size);
-    for (let index = 0; index < this.past.length; index++) {
-      const { source, blocks } = this.past[index]!;
+    this.seqLast = past.at(-1)?.seq ?? 0;
+    for (const [index, { source, blocks }] of this.past.entries()) {
       const recency = 2 ** ((source.seq - this.seqLast) / HALVING_MESSAGES);
       for (const { lines, names } of blocks) {
-        for (const line of lines) {
-          this.lineCounts[line]! += 1;
-          this.lineLast[line] = index;
-        }
-        for (const name of names) this.nameCounts[name]! += recency;
+        for (const line of lines) this.lines.set(line, { count: (this.lines.get(line)?.count ?? 0) + 1, last: index });
+        for (const name of names) this.nameCounts.set(name, (this.nameCounts.get(name) ?? 0) + recency);
       }
     }
   }
 
+  /** Returns a message in indexed blocks, also one of the window. */
   of(source: BlockedMessage): IndexedMessage {
-    return this.lexicon.of(source);
+    let message = known.get(source);
+    if (message?.tokenCounter !== this.tokenCounter) {
+      message = new IndexedMessage(source, this.tokenCounter);
+      known.set(source, message);
+    }
+    return message;
   }
 }
 
@@ -208,9 +130,43 @@ const indexes = new WeakMap<readonly BlockedMessage[], BlockIndex>();
 
 export function indexOf(past: readonly BlockedMessage[], tokenCounter: TokenCounter): BlockIndex {
   let index = indexes.get(past);
-  if (index?.lexicon.tokenCounter !== tokenCounter) {
+  if (index?.tokenCounter !== tokenCounter) {
     index = new BlockIndex(past, tokenCounter);
     indexes.set(past, index);
   }
   return index;
+}
+
+/** A message as a digest shows it: some of its blocks, or all. */
+export interface DigestMessage {
+  id: number;
+  seq: number;
+  stepId: number;
+  /** `verbatim` if every word of the message is shown. */
+  how: "verbatim" | "shortened";
+  text: string;
+}
+
+export function digestMessage(source: BlockedMessage, chosen: ReadonlySet<number>): DigestMessage {
+  const { id, seq, stepId, text, blocks, isWhole } = source;
+  const pieces: string[] = [];
+  let start = -1;
+  for (const [index, block] of blocks.entries()) {
+    if (!chosen.has(index)) {
+      if (pieces.at(-1) !== "…") pieces.push("…");
+      continue;
+    }
+    if (start === -1) start = block.start;
+    if (chosen.has(index + 1)) continue;
+    pieces.push(escapeText(text.slice(start, block.end)));
+    start = -1;
+  }
+  const isAll = chosen.size === blocks.length;
+  const how = isWhole && isAll ? "verbatim" : "shortened";
+  const content = isAll ? escapeText(text) : pieces.join("\n");
+  return { id, seq, stepId, how, text: messageTag(source, content) };
+}
+
+export function messageTag({ id, role, name }: BlockedMessage, content: string): string {
+  return element("m", { id, by: name ?? role }, content);
 }

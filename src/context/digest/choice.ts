@@ -1,8 +1,13 @@
-import { type BlockIndex, HALVING_MESSAGES, type IndexedBlock, type IndexedMessage, wordsIn } from "./block-index.ts";
+import {
+  type BlockIndex,
+  type DigestMessage,
+  HALVING_MESSAGES,
+  type IndexedBlock,
+  type IndexedMessage,
+  wordsIn,
+} from "./block-index.ts";
 import { type BlockedMessage, tellingLines } from "./blocks.ts";
-import type { DigestMessage } from "./digest-message.ts";
 import { MaxHeap } from "./max-heap.ts";
-import { PackedBlocks, packedPast } from "./packed-blocks.ts";
 
 /** Later work is less likely to use a line again, the more messages have come since it was last seen. */
 const REUSE = 0.04;
@@ -10,6 +15,8 @@ const REUSE = 0.04;
 const HALVING_SHORT = 30;
 /** A name with this many mentions has half of that worth. */
 const NAME_COUNT_HALF = 3;
+/** The worth of a name that nothing shows yet, in the unit of lines. */
+const NAME_WORTH = 0.05;
 
 /** With less room, the choice ends. */
 const ROOM_MIN = 2;
@@ -39,13 +46,12 @@ export class DigestChoice {
   readonly #index: BlockIndex;
   readonly #messages: readonly IndexedMessage[];
   readonly #isTalk: boolean;
-  /** The worth of each line of the index; 0 if the context shows the line. */
-  readonly #lineWorths: Float64Array;
-  /** The worth of each name of the index. In a conversation without tools, each word is a name. */
-  readonly #nameWorths: Float64Array;
-  readonly #past: PackedBlocks;
-  readonly #hidden: PackedBlocks;
-  /** Indexes into the blocks of `#past`, then into those of `#hidden`. */
+  /** The worth of each line; 0 if the context shows the line. */
+  readonly #lineWorths: Map<string, number>;
+  /** The worth of each name. In a conversation without tools, each word is a name, and is worth 1 unless it is here. */
+  readonly #nameWorths: Map<string, number>;
+  readonly #blocks: readonly IndexedBlock[];
+  /** Indexes into `#blocks`. */
   readonly #heap: MaxHeap;
   readonly #chosen = new Map<IndexedMessage, ChosenBlocks>();
   readonly #order: IndexedBlock[] = [];
@@ -74,48 +80,28 @@ export class DigestChoice {
     this.#messages = [...index.past, ...indexed];
     this.#isTalk = !index.hasCalls && ![...hidden, ...shown].some(({ isCall }) => isCall);
     const shownBlocks = [...shown.flatMap((message) => index.of(message).blocks), ...this.#elsewhere];
-    this.#past = packedPast(index, this.#isTalk);
-    this.#hidden = new PackedBlocks(indexed, this.#isTalk);
-    if (this.#isTalk) {
-      // Without tools there are no files to take up again. Each word is worth the same, however old it is.
-      for (const block of shownBlocks) block.words;
-      this.#lineWorths = new Float64Array(index.lexicon.lineNumbers.size);
-      this.#nameWorths = new Float64Array(index.lexicon.wordNumbers.size).fill(1);
-    } else {
-      this.#lineWorths = lineWorths(index, indexed, seqNow);
-      this.#nameWorths = nameWorths(index, indexed, seqNow);
-    }
+    this.#blocks = this.#messages.flatMap(({ blocks }) => blocks);
+    // Without tools there are no files to take up again. Each word is worth the same, however old it is.
+    this.#lineWorths = this.#isTalk ? new Map() : lineWorths(index, indexed, seqNow);
+    this.#nameWorths = this.#isTalk ? new Map() : nameWorths(index, indexed, seqNow);
     for (const block of shownBlocks) this.#markShown(block);
-    const count = this.#past.blocks.length + this.#hidden.blocks.length;
-    this.#heap = new MaxHeap(count);
-    for (let block = 0; block < count; block++) {
+    this.#heap = new MaxHeap(this.#blocks.length);
+    for (const [at, block] of this.#blocks.entries()) {
       const worth = this.#worthOf(block);
-      if (worth > 0) this.#heap.push(block, worth);
+      if (worth > 0) this.#heap.push(at, worth);
     }
   }
 
   /** Makes words that the context says elsewhere worthless. Lines and names of work are worth being quoted nevertheless. */
   markSaid(texts: readonly string[]): void {
     if (!this.#isTalk) return;
-    const { wordNumbers } = this.#index.lexicon;
-    for (const word of texts.flatMap(wordsIn)) {
-      const number = wordNumbers.known(word);
-      if (number !== undefined) this.#nameWorths[number] = 0;
-    }
+    for (const word of texts.flatMap(wordsIn)) this.#nameWorths.set(word, 0);
   }
 
   /** Makes names and quotes that the context shows elsewhere worthless, so that no block is chosen for them. */
   markShown({ names, quotes }: { names: readonly string[]; quotes: readonly string[] }): void {
-    const { lineNumbers, nameNumbers, wordNumbers } = this.#index.lexicon;
-    const nameOrWordNumbers = this.#isTalk ? wordNumbers : nameNumbers;
-    for (const name of names) {
-      const number = nameOrWordNumbers.known(name);
-      if (number !== undefined) this.#nameWorths[number] = 0;
-    }
-    for (const line of quotes.flatMap(tellingLines)) {
-      const number = lineNumbers.known(line);
-      if (number !== undefined) this.#lineWorths[number] = 0;
-    }
+    for (const name of names) this.#nameWorths.set(name, 0);
+    for (const line of quotes.flatMap(tellingLines)) this.#lineWorths.set(line, 0);
   }
 
   /**
@@ -131,7 +117,7 @@ export class DigestChoice {
     const written = () => {
       const messages = this.#shown();
       const text = textOf(messages);
-      return { text, tokenCount: this.#index.lexicon.tokenCounter.count(text), messages };
+      return { text, tokenCount: this.#index.tokenCounter.count(text), messages };
     };
     // The sum of the lines' tokens is a little too high, so the rest is filled again.
     let digest: ReturnType<typeof written> | undefined;
@@ -152,13 +138,13 @@ export class DigestChoice {
     let misses = 0;
     const skipped: { top: number; worth: number }[] = [];
     for (let top = this.#heap.pop(); top !== undefined; top = this.#heap.pop()) {
-      const worth = this.#worthOf(top);
+      const block = this.#blocks[top]!;
+      const worth = this.#worthOf(block);
       if (worth <= 0) continue;
       if (worth < this.#heap.topKey) {
         this.#heap.push(top, worth);
         continue;
       }
-      const block = this.#blockAt(top);
       const cost = this.#costOf(block);
       if (cost > room) {
         skipped.push({ top, worth });
@@ -235,20 +221,20 @@ export class DigestChoice {
   }
 
   #markShown(block: IndexedBlock): void {
-    for (const line of block.lines) this.#lineWorths[line] = 0;
-    for (const name of this.#isTalk ? block.words : block.names) this.#nameWorths[name] = 0;
+    for (const line of block.lines) this.#lineWorths.set(line, 0);
+    for (const name of this.#namesOf(block)) this.#nameWorths.set(name, 0);
+  }
+
+  #namesOf(block: IndexedBlock): readonly string[] {
+    return this.#isTalk ? block.words : block.names;
   }
 
   /** Returns the worth of a block now, divided by its tokens. */
-  #worthOf(block: number): number {
-    const pastCount = this.#past.blocks.length;
-    return block < pastCount
-      ? this.#past.worthOf(block, this.#lineWorths, this.#nameWorths)
-      : this.#hidden.worthOf(block - pastCount, this.#lineWorths, this.#nameWorths);
-  }
-
-  #blockAt(index: number): IndexedBlock {
-    return this.#past.blocks[index] ?? this.#hidden.blocks[index - this.#past.blocks.length]!;
+  #worthOf(block: IndexedBlock): number {
+    let [ofLines, ofNames] = [0, 0];
+    for (const line of block.lines) ofLines += this.#lineWorths.get(line) ?? 0;
+    for (const name of this.#namesOf(block)) ofNames += this.#nameWorths.get(name) ?? Number(this.#isTalk);
+    return (block.message.source.kindWeight * ofLines + NAME_WORTH * ofNames) / block.tokensEstimated;
   }
 
   /** The tokens of a block, and of the message's tag if it is the first of its message. */
@@ -257,48 +243,35 @@ export class DigestChoice {
   }
 }
 
-function lineWorths(index: BlockIndex, hidden: readonly IndexedMessage[], seqNow: number): Float64Array {
-  const { lineCounts, lineLast } = index;
+function lineWorths(index: BlockIndex, hidden: readonly IndexedMessage[], seqNow: number): Map<string, number> {
   const recencyOf = ({ source }: IndexedMessage): number => {
     const age = seqNow - source.seq;
     return 2 ** (-age / HALVING_SHORT) + 0.5 * 2 ** (-age / HALVING_MESSAGES);
   };
+  // A line that was seen more often is used again more often.
+  const worthOf = (recency: number, count: number): number => REUSE * recency * (1 + 0.5 * Math.log(count));
   const recencies = index.past.map(recencyOf);
-  const worths = new Float64Array(index.lexicon.lineNumbers.size);
-  for (let line = 0; line < lineCounts.length; line++) {
-    const count = lineCounts[line]!;
-    if (count > 0) worths[line] = REUSE * recencies[lineLast[line]!]! * frequencyFactor(count);
-  }
-  const counts = new Map<number, number>();
+  const worths = new Map<string, number>();
+  for (const [line, { count, last }] of index.lines) worths.set(line, worthOf(recencies[last]!, count));
+  const counts = new Map<string, number>();
   for (const message of hidden) {
     const recency = recencyOf(message);
-    for (const { lines } of message.blocks) {
-      for (const line of lines) {
-        const count = (counts.get(line) ?? lineCounts[line] ?? 0) + 1;
-        counts.set(line, count);
-        worths[line] = REUSE * recency * frequencyFactor(count);
-      }
+    for (const line of message.blocks.flatMap(({ lines }) => lines)) {
+      const count = (counts.get(line) ?? index.lines.get(line)?.count ?? 0) + 1;
+      counts.set(line, count);
+      worths.set(line, worthOf(recency, count));
     }
   }
   return worths;
 }
 
-const frequencyFactors: number[] = [];
-
-/** A line that was seen more often is used again more often. */
-function frequencyFactor(count: number): number {
-  frequencyFactors[count] ??= 1 + 0.5 * Math.log(count);
-  return frequencyFactors[count];
-}
-
-function nameWorths(index: BlockIndex, hidden: readonly IndexedMessage[], seqNow: number): Float64Array {
-  const { nameCounts } = index;
-  const counts = new Float64Array(index.lexicon.nameNumbers.size);
+function nameWorths(index: BlockIndex, hidden: readonly IndexedMessage[], seqNow: number): Map<string, number> {
   const recency = 2 ** ((index.seqLast - seqNow) / HALVING_MESSAGES);
-  for (let name = 0; name < nameCounts.length; name++) counts[name] = nameCounts[name]! * recency;
+  const counts = new Map(Array.from(index.nameCounts, ([name, count]) => [name, count * recency]));
   for (const { source, blocks } of hidden) {
     const recency = 2 ** ((source.seq - seqNow) / HALVING_MESSAGES);
-    for (const { names } of blocks) for (const name of names) counts[name]! += recency;
+    for (const name of blocks.flatMap(({ names }) => names)) counts.set(name, (counts.get(name) ?? 0) + recency);
   }
-  return counts.map((count) => count / (count + NAME_COUNT_HALF));
+  for (const [name, count] of counts) counts.set(name, count / (count + NAME_COUNT_HALF));
+  return counts;
 }

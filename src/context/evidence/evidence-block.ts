@@ -3,8 +3,7 @@ import { element, escapeText } from "../../core/markup.ts";
 import type { TokenCounter } from "../../core/tokens.ts";
 import { lineTokens, tokenSum } from "../costs.ts";
 import { saidElement } from "../layout/memory.ts";
-import type { EvidenceMessage, EvidenceStep } from "./evidence.ts";
-import type { FoundStatement } from "./found-statements.ts";
+import type { EvidenceMessage, EvidenceStep, FoundStatement } from "./evidence.ts";
 import {
   inPassageOrder,
   isReachedBy,

@@ -1,8 +1,7 @@
 import { element } from "../../core/markup.ts";
-import { indexOf } from "../digest/block-index.ts";
+import { type DigestMessage, indexOf } from "../digest/block-index.ts";
 import type { BlockedMessage } from "../digest/blocks.ts";
 import { type ChosenOf, DigestChoice } from "../digest/choice.ts";
-import type { DigestMessage } from "../digest/digest-message.ts";
 import type { RenderOptions } from "../result.ts";
 import type { PreparedView } from "./prepare.ts";
 

@@ -7,7 +7,7 @@ import { ownCallsFolder } from "../../core/data-folder.ts";
 import { StoreError } from "../../core/errors.ts";
 import { replaceFile } from "../../core/files.ts";
 import { estimateTokens } from "../../core/token-estimate.ts";
-import type { ModelUsage } from "../usage.ts";
+import type { ModelUsage } from "../summarizer.ts";
 import {
   AGENT_MS_MAX,
   AGENT_NAMES,

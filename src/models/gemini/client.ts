@@ -1,7 +1,7 @@
 import type { GenerateContentConfig, GoogleGenAI, HttpOptions, ThinkingConfig, ThinkingLevel } from "@google/genai";
+import { delayInHeaders } from "../failures.ts";
 import { type QueuedRequest, RequestQueue } from "../request-queue.ts";
-import { delayInHeaders } from "../retry-after.ts";
-import type { OnUsage } from "../usage.ts";
+import type { OnUsage } from "../summarizer.ts";
 import { loadFailure, modelFailure } from "./failure.ts";
 import type { GeminiSettings } from "./options.ts";
 import { replyText } from "./reply.ts";

@@ -3,10 +3,9 @@ import { wholeNumber } from "../../core/options.ts";
 import { estimateTokens } from "../../core/token-estimate.ts";
 import type { EmbedRequest, RemoteEmbedder } from "../embedder.ts";
 import { excerpt } from "../lines.ts";
-import { invalid } from "../options.ts";
-import { promptText } from "../prompt-text.ts";
+import { checkSimilarityMin } from "../options.ts";
+import { promptTextsOf } from "../prompt-text.ts";
 import { unitVectors } from "../reply-vectors.ts";
-import { Pace } from "../source-reader.ts";
 import type { GeminiClient } from "./client.ts";
 import { type GeminiOptions, geminiSettings } from "./options.ts";
 
@@ -50,8 +49,7 @@ const TASK_PREFIX = { document: "title: none | text: ", query: "task: search res
 export function geminiEmbedder(options: GeminiEmbedderOptions = {}): RemoteEmbedder {
   const { dimension = 768, similarityMin = 0.75, ...shared } = options;
   wholeNumber("dimension", dimension, 128, 3_072);
-  const isCosine = typeof similarityMin === "number" && similarityMin >= -1 && similarityMin < 1;
-  if (!isCosine) throw invalid("similarityMin", "a cosine below 1", similarityMin);
+  checkSimilarityMin(similarityMin);
   const settings = geminiSettings(shared, "gemini-embedding-2");
   const { prices, requestsPerMinute = TEXTS_MAX } = settings;
   // The client is imported late, because most programs never use Gemini.
@@ -80,15 +78,8 @@ async function embedAll(
 ): Promise<Float32Array[]> {
   const { model, redact } = client.settings;
   const taskType = HAS_TASK_TYPES.test(model) ? TASK_TYPE[task] : undefined;
-  const pace = new Pace(signal);
-  const sent: string[] = [];
-  for (const text of texts) {
-    // The service may refuse a whole batch because of one empty text.
-    const clean = promptText(text, redact).trim() || "…";
-    sent.push(taskType === undefined ? TASK_PREFIX[task] + clean : shortened(clean));
-    await pace.worked(text.length);
-  }
-
+  const clean = await promptTextsOf(texts, redact, signal);
+  const sent = clean.map((text) => (taskType === undefined ? TASK_PREFIX[task] + text : shortened(text)));
   const vectors: Float32Array[] = [];
   for (const batch of batchesOf(sent, textsMax)) {
     const isUrgent = task === "query";

@@ -1,12 +1,6 @@
 import { StoreError } from "../../core/errors.ts";
-import { cutLine, oneLine } from "../lines.ts";
-import { OF_ACCOUNT } from "../refusal.ts";
+import { isFinal, OF_ACCOUNT, reasonWithout } from "../failures.ts";
 import type { GeminiSettings } from "./options.ts";
-
-const REASON_CHARS_MAX = 300;
-
-/** HTTP statuses below 500 after which another try may succeed: too many requests, and timeouts. */
-const TRY_AGAIN = new Set([408, 429, 499]);
 
 /** Reasons in `google.rpc.ErrorInfo`, or in the status, that concern the account and not the request. */
 const ACCOUNT_REASON = /^(?:API_KEY_\w+|FAILED_PRECONDITION)$/;
@@ -39,7 +33,7 @@ export function modelFailure(
   if (status !== undefined) {
     const { text, retryAfterMs, isOfAccount } = readBody(message);
     const reason = reasonWithout(apiKey, text);
-    if (status < 500 && !TRY_AGAIN.has(status)) {
+    if (isFinal(status)) {
       const concerns = isOfAccount || OF_ACCOUNT.includes(status) ? { concerns: "account" as const } : {};
       return new StoreError("MODEL_REFUSED", { model, reason, status, ...concerns });
     }
@@ -94,11 +88,4 @@ function readBody(message: string): { text: string; retryAfterMs?: number; isOfA
     // Older replies mention the key only in their message.
     isOfAccount: reasons.some((reason) => ACCOUNT_REASON.test(reason)) || /^API key /i.test(String(said)),
   };
-}
-
-/** Returns one short line without a final period, and without the key or anything that looks like a key. */
-function reasonWithout(apiKey: string, text: string): string {
-  const hidden = [apiKey, encodeURIComponent(apiKey)].reduce((left, key) => left.replaceAll(key, "[key]"), text);
-  const line = oneLine(hidden.replace(/AIza[\w-]{20,}/g, "[key]"));
-  return cutLine(line, REASON_CHARS_MAX).replace(/\.$/, "") || "no reason was given";
 }

@@ -1,11 +1,11 @@
 import { LABEL, statementsIn, takeCitations } from "../../core/citations.ts";
 import { cutLine } from "../lines.ts";
+import type { Pace } from "../pace.ts";
 import { replyLine } from "../prompt-text.ts";
-import type { Pace } from "../source-reader.ts";
 import { words } from "../words.ts";
-import type { Claim } from "./answer.ts";
 import { hintOf, isShortFigure, namesIn, patternOf } from "./names.ts";
 import type { PromptTexts } from "./prompt.ts";
+import type { Claim } from "./reply.ts";
 
 /** A claim after its check against the sources. */
 export interface GroundedClaim {

@@ -1,7 +1,6 @@
 import { createRequire } from "node:module";
 import { StoreError } from "../../core/errors.ts";
-import { wholeNumber } from "../../core/options.ts";
-import { checkBaseUrl, checkedKey, invalid } from "../options.ts";
+import { checkBaseUrl, checkedKey, checkRequestOptions, invalid } from "../options.ts";
 import type { Redact } from "../prompt-text.ts";
 import type { RequestLimits } from "../request-queue.ts";
 import { PRICES, type TokenPrices } from "./usage.ts";
@@ -54,11 +53,8 @@ export function geminiSettings(options: GeminiOptions, modelByDefault = MODEL): 
   // `models/NAME` and `NAME` are the same model, and the name becomes part of a stored embedder id.
   const model = name.replace(/^models\//, "");
   if (baseUrl !== undefined) checkBaseUrl(baseUrl);
-  wholeNumber("timeoutMs", timeoutMs, 1, 3_600_000);
-  wholeNumber("concurrency", concurrency, 1, 1_000);
-  if (requestsPerMinute !== undefined) wholeNumber("requestsPerMinute", requestsPerMinute, 1, 1_000_000);
+  checkRequestOptions({ timeoutMs, concurrency, requestsPerMinute, redact });
   if (pricePerMillionTokens !== undefined) checkPrices(pricePerMillionTokens);
-  if (redact !== undefined && typeof redact !== "function") throw invalid("redact", "a function", redact);
   const apiKey = keyOf(options, model);
   const prices = pricePerMillionTokens ?? PRICES.get(model);
   return { apiKey, model, baseUrl, timeoutMs, concurrency, requestsPerMinute, prices, redact };

@@ -1,5 +1,5 @@
+import type { Pace } from "../pace.ts";
 import { promptElement, promptText, type Redact } from "../prompt-text.ts";
-import type { Pace } from "../source-reader.ts";
 import type { SummarizeRequest } from "../summarizer.ts";
 
 /** Change this whenever the wording below or the schema of the answer changes. */

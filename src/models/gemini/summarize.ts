@@ -2,10 +2,10 @@ import { takeCitations } from "../../core/citations.ts";
 import { StoreError } from "../../core/errors.ts";
 import { labelOf } from "../label.ts";
 import { beginningThatFits, cutLine } from "../lines.ts";
+import { Pace } from "../pace.ts";
 import { type Redact, replyLine } from "../prompt-text.ts";
-import { Pace, wordlessLine } from "../source-reader.ts";
+import { wordlessLine } from "../source-reader.ts";
 import type { SummarizeRequest, Summarizer, SummaryText } from "../summarizer.ts";
-import { type Answer, answerJsonSchema, parseAnswer } from "./answer.ts";
 import type { Generation } from "./client.ts";
 import {
   type GroundedClaim,
@@ -16,6 +16,7 @@ import {
   sourcePieces,
 } from "./grounding.ts";
 import { promptOf, promptTexts, SYSTEM } from "./prompt.ts";
+import { type Answer, answerJsonSchema, parseAnswer } from "./reply.ts";
 import { type GroundedAnswer, mostImportant, writeSummary } from "./write-summary.ts";
 
 const TITLE_CHARS_MAX = 80;

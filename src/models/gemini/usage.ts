@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { once } from "../../core/once.ts";
 import { estimateTokens } from "../../core/token-estimate.ts";
-import type { ModelUsage } from "../usage.ts";
+import type { ModelUsage } from "../summarizer.ts";
 
 /** US dollars per million tokens. */
 export interface TokenPrices {

@@ -1,6 +1,6 @@
 import { citation, IMPORTANT, LABEL, UNVERIFIED } from "../../core/citations.ts";
 import { beginningThatFits } from "../lines.ts";
-import type { Pace } from "../source-reader.ts";
+import type { Pace } from "../pace.ts";
 import type { GroundedClaim } from "./grounding.ts";
 
 /** The checked claims of an answer, in each list the most important first. */

@@ -3,11 +3,10 @@ import { once } from "../../core/once.ts";
 import { wholeNumber } from "../../core/options.ts";
 import { estimateTokens } from "../../core/token-estimate.ts";
 import type { EmbedRequest, RemoteEmbedder } from "../embedder.ts";
-import { checkBaseUrl, checkedKey, invalid } from "../options.ts";
-import { promptText, type Redact } from "../prompt-text.ts";
+import { checkBaseUrl, checkedKey, checkRequestOptions, checkSimilarityMin, invalid } from "../options.ts";
+import { promptTextsOf, type Redact } from "../prompt-text.ts";
 import { unitVectors } from "../reply-vectors.ts";
 import type { RequestQueue } from "../request-queue.ts";
-import { Pace } from "../source-reader.ts";
 import { type Endpoint, requestJson } from "./request.ts";
 import { type EmbeddingPrefix, isLoopback, knownModel, prefixName, prefixOf, SERVERS } from "./servers.ts";
 
@@ -68,12 +67,8 @@ export function openaiEmbedder(options: OpenaiEmbedderOptions): RemoteEmbedder {
   const { dimension = known.dimension } = options;
   wholeNumber("dimension", dimension as number, 2, 8_192);
   wholeNumber("textsMax", textsMax, 1, 2_048);
-  wholeNumber("timeoutMs", timeoutMs, 1, 3_600_000);
-  wholeNumber("concurrency", concurrency, 1, 1_000);
-  if (requestsPerMinute !== undefined) wholeNumber("requestsPerMinute", requestsPerMinute, 1, 1_000_000);
-  if (redact !== undefined && typeof redact !== "function") throw invalid("redact", "a function", redact);
-  const isCosine = typeof similarityMin === "number" && similarityMin >= -1 && similarityMin < 1;
-  if (!isCosine) throw invalid("similarityMin", "a cosine below 1", similarityMin);
+  checkRequestOptions({ timeoutMs, concurrency, requestsPerMinute, redact });
+  checkSimilarityMin(similarityMin);
   const prefix = prefixOf(model, options.prefix);
   const endpoint: Endpoint = { url: `${baseUrl}/embeddings`, model, timeoutMs, apiKey: keyOf(options, baseUrl) };
   const { usdPerMillionTokens = isLoopback(baseUrl) ? 0 : undefined } = options;
@@ -112,13 +107,7 @@ export function openaiEmbedder(options: OpenaiEmbedderOptions): RemoteEmbedder {
     ...(!isLoopback(baseUrl) && { sentTo: new URL(baseUrl).host }),
     async embedAll(request) {
       const { texts, task, signal } = request;
-      const pace = new Pace(signal);
-      const sent: string[] = [];
-      for (const text of texts) {
-        // Some servers refuse a whole batch because of one empty text.
-        sent.push(prefix[task] + (promptText(text, redact).trim() || "…"));
-        await pace.worked(text.length);
-      }
+      const sent = (await promptTextsOf(texts, redact, signal)).map((text) => prefix[task] + text);
       const vectors: Float32Array[] = [];
       for (let from = 0; from < sent.length; from += textsMax) {
         vectors.push(...(await embedBatch(sent.slice(from, from + textsMax), request)));

@@ -1,7 +1,5 @@
 import { StoreError } from "../../core/errors.ts";
-import { cutLine, oneLine } from "../lines.ts";
-import { OF_ACCOUNT } from "../refusal.ts";
-import { delayInHeaders } from "../retry-after.ts";
+import { delayInHeaders, isFinal, OF_ACCOUNT, reasonWithout } from "../failures.ts";
 
 export interface Endpoint {
   url: string;
@@ -13,11 +11,6 @@ export interface Endpoint {
 
 /** A longer reply is refused. 2,048 vectors of 8,192 numbers have fewer bytes than this in most formats. */
 const REPLY_BYTES_MAX = 512 * 1024 * 1024;
-
-const REASON_CHARS_MAX = 300;
-
-/** HTTP statuses below 500 after which another try may succeed: too many requests, and timeouts. */
-const TRY_AGAIN = new Set([408, 425, 429, 499]);
 
 /** Servers such as llama.cpp say this, with status 500, if a text is too long. Another try would fail too. */
 const TOO_LONG = /too large|batch size|context length/i;
@@ -85,7 +78,7 @@ function parsed(text: string, model: string): unknown {
 function statusFailure({ model, apiKey }: Endpoint, response: Response, text: string): StoreError {
   const { status } = response;
   const reason = reasonWithout(apiKey, status < 400 ? "the server redirects the request" : messageIn(text));
-  if ((status < 500 && !TRY_AGAIN.has(status)) || (status >= 500 && TOO_LONG.test(reason))) {
+  if (isFinal(status) || (status >= 500 && TOO_LONG.test(reason))) {
     const concerns = OF_ACCOUNT.includes(status) || status < 400 ? { concerns: "account" as const } : {};
     return new StoreError("MODEL_REFUSED", { model, reason, status, ...concerns });
   }
@@ -109,11 +102,4 @@ function messageIn(text: string): string {
   const { error, message, detail } = body ?? {};
   const said = [typeof error === "object" ? error?.message : error, message, detail];
   return said.find((value): value is string => typeof value === "string" && value.trim() !== "") ?? "";
-}
-
-/** Returns one short line without a final period, and without the key. */
-function reasonWithout(apiKey: string | undefined, text: string): string {
-  const hidden = apiKey === undefined ? text : text.replaceAll(apiKey, "[key]");
-  const line = oneLine(hidden.replace(/\b(?:sk|pa)-[\w-]{16,}/g, "[key]"));
-  return cutLine(line, REASON_CHARS_MAX).replace(/\.$/, "") || "no reason was given";
 }

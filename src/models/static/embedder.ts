@@ -5,7 +5,7 @@ import { StoreError } from "../../core/errors.ts";
 import { TEXT_GRAPHEMES_MAX } from "../../core/limits.ts";
 import { isUsable, normalize } from "../../vector/vector.ts";
 import type { LocalEmbedder } from "../embedder.ts";
-import { invalid } from "../options.ts";
+import { checkSimilarityMin, invalid } from "../options.ts";
 import { readMatrix } from "./safetensors.ts";
 import { tokenizerOf } from "./tokenizer.ts";
 
@@ -28,8 +28,7 @@ const TOKENS_MAX = 512;
  * @throws {StoreError} `OPTION_INVALID` if the folder has no such model, or one that is not supported.
  */
 export function staticEmbedder({ folder, similarityMin = 0.5 }: StaticEmbedderOptions): LocalEmbedder {
-  const isCosine = typeof similarityMin === "number" && similarityMin >= -1 && similarityMin < 1;
-  if (!isCosine) throw invalid("similarityMin", "a cosine below 1", similarityMin);
+  checkSimilarityMin(similarityMin);
   if (typeof folder !== "string") throw invalid("folder", "the path of a folder", folder);
   const [tokenizerBytes, { tokenize, vocabularySize }] = read(folder, "tokenizer.json", (bytes) =>
     tokenizerOf(JSON.parse(bytes.toString("utf8"))),

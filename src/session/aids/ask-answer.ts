@@ -1,6 +1,6 @@
 import type { AgentName } from "../../models/agent/agents.ts";
 import { callAgent } from "../../models/agent/call-agent.ts";
-import type { ModelUsage } from "../../models/usage.ts";
+import type { ModelUsage } from "../../models/summarizer.ts";
 import { ASK_SYSTEM, type Ask, CitationCheck } from "./ask.ts";
 
 /** A message that an answer cites. */

@@ -14,3 +14,8 @@ export function* everyMessage(
     next = page.at(-1)!.seq + 1;
   }
 }
+
+/** The time of a session's first message. An imported session was created later, and one without messages has only the time of its creation. */
+export function beganAtMs(session: Session): number {
+  return session.messages({ limit: 1 })[0]?.createdAtMs ?? session.info().createdAtMs;
+}

@@ -32,7 +32,10 @@ export interface Forgotten {
   summaryCount: number;
   /** Long strings that no other message uses. */
   artifactCount: number;
-  /** True if a session is a copy from a hub. To forget it for everyone, pull it with `take`, forget it, and push. */
+  /**
+   * True if a session is a copy from a hub. Then only this store forgets it. To forget it for everyone, pull it with `take`, forget it,
+   * and push.
+   */
   isCopy: boolean;
 }
 
@@ -387,7 +390,7 @@ function setErasing({ database, settings }: Repositories, due: Erasing, next: Er
 
 /**
  * Removes the bytes of deleted messages: merges the full-text index, rewrites the file without free space, and empties the write-ahead
- * log. SQLite's `secure_delete` would be faster and not enough: where SQLite has divided pages, it leaves copies of rows.
+ * log. It needs free disk space of the size of the file. SQLite's `secure_delete` would be faster and not enough: where SQLite has divided pages, it leaves copies of rows.
  * @param isIndexGone  False if a file beside the store still holds clusters of them.
  * @returns false if it does, another process reads or writes, or the disk is full. Then it stays due.
  */

@@ -47,7 +47,10 @@ export function needsIdBlock(repositories: Repositories, newestId: number): bool
   return idBlockOf(repositories).block === 0 || newestId > repositories.sequences.newest();
 }
 
-/** Makes the store give all new ids from another block. @throws {StoreError} `OPTION_INVALID` if the block is not above all ids of the store. */
+/**
+ * Makes the store give all new ids from another block. Call it inside a transaction.
+ * @throws {StoreError} `OPTION_INVALID` if the block is not above all ids of the store, because new ids must be the highest.
+ */
 export function takeIdBlock(repositories: Repositories, block: number): void {
   const { settings, sequences } = repositories;
   const least = blockOf(sequences.newest()) + 1;

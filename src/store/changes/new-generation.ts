@@ -48,6 +48,7 @@ export function isPlacedNow({ settings }: Repositories): boolean {
   return Number(settings.get(PLACEMENT) ?? 0) >= PLACEMENT_VERSION;
 }
 
+/** Call it inside the transaction that begins a generation. */
 export function notePlacement({ settings }: Repositories): void {
   settings.set(PLACEMENT, PLACEMENT_VERSION);
 }

@@ -129,7 +129,7 @@ function remoteIn({ settings }: Pick<Repositories, "settings">): { projects: str
   return (settings.get(REMOTE) as { projects: string[] } | false | undefined) || undefined;
 }
 
-const SETTING = "exclusions";
+const EXCLUSIONS = "exclusions";
 
 export interface StoredExclusions {
   paths: readonly string[];
@@ -137,7 +137,7 @@ export interface StoredExclusions {
 }
 
 export function exclusionsOf({ settings }: Repositories): StoredExclusions {
-  return { paths: [], projects: [], ...(settings.get(SETTING) as Partial<StoredExclusions> | undefined) };
+  return { paths: [], projects: [], ...(settings.get(EXCLUSIONS) as Partial<StoredExclusions> | undefined) };
 }
 
 /** Adds to what imports leave out, or removes from it. Returns everything that they leave out now. */
@@ -154,7 +154,7 @@ export function changeExclusions(
         ? known[field].filter((one) => !given[field].includes(one))
         : [...new Set([...known[field], ...given[field]])].sort();
     const exclusions = { paths: changed("paths"), projects: changed("projects") };
-    settings.set(SETTING, exclusions);
+    settings.set(EXCLUSIONS, exclusions);
     return exclusions;
   });
 }

@@ -53,6 +53,7 @@ export interface VerifyReport {
   /** Sessions whose derived rows were rewritten. */
   rebuiltCount: number;
   problemCount: number;
+  /** The first hundred problems. */
   problems: Problem[];
 }
 

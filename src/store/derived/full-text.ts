@@ -208,7 +208,8 @@ export class FullTextRepository extends Repository {
 
   /**
    * Returns what is wrong with the number of messages that the index claims to hold. It may be too high, because SQLite before 3.54 does
-   * not subtract deleted ones. If it is too low, SQLite may refuse to delete a message.
+   * not subtract deleted ones. It is too low if SQLite 3.54 and an
+   * earlier Coppice both subtracted them, and then SQLite may refuse to delete a message.
    */
   wrongClaim(): string | undefined {
     // "The averages record" of fts5_index.c: the number of rows, then for each column its number of words.

@@ -34,7 +34,7 @@ export type SubjectMember = DatedCluster & { lastAtMs: number };
 
 const SESSION = columns(TABLES.sessions);
 const SETTLED = columns(TABLES.clusters, "sessionId", "centroidSum", "settledAt", "atMsLast");
-type SettledRow = RowOf<typeof SETTLED> & { root: number; settledAt: number; subject: number | null; callerId: string };
+type SettledRow = RowOf<typeof SETTLED> & { root: number; settledAt: number; subject: number | null };
 
 /** Tells whether a row of the log was there at a log position, in the generation of that position. */
 type IsHeld = (row: { id: number; generation: number }) => boolean;
@@ -98,9 +98,7 @@ export class SubjectRepository extends Repository {
   // INDEXED` makes it begin at a log position.
   /** Clusters of a project that settled after a log position, in order. */
   readonly settledAfter = this.statement<{ project: string | null; position: number; limit: number }, SettledRow>`
-    SELECT c.root_id AS root, ${SETTLED.of("c")}, c.subject_parent_id AS subject,
-      CASE WHEN json_valid(s.metadata) AND s.metadata ->> '$.isSubagent' THEN coalesce(s.parent_session_id, s.id)
-        ELSE s.id END AS callerId
+    SELECT c.root_id AS root, ${SETTLED.of("c")}, c.subject_parent_id AS subject
     FROM clusters c JOIN sessions s ON s.id = c.session_id
     WHERE c.settled_at > @position AND +s.project IS @project AND ${IS_BEGUN_HERE} ORDER BY c.settled_at LIMIT @limit`.map(
     settledCluster,
@@ -250,7 +248,7 @@ export class SubjectRepository extends Repository {
   }
 }
 
-function settledCluster({ root, sessionId, callerId, centroidSum, settledAt, atMsLast, subject }: SettledRow) {
+function settledCluster({ root, sessionId, centroidSum, settledAt, atMsLast, subject }: SettledRow) {
   const direction = isUsable(centroidSum) ? normalize(centroidSum) : undefined;
-  return { cluster: { root, sessionId, callerId, lastAtMs: atMsLast, direction }, settledAt, subject };
+  return { cluster: { root, sessionId, lastAtMs: atMsLast, direction }, settledAt, subject };
 }

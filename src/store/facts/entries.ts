@@ -20,6 +20,7 @@ export interface Entry {
   beforeSeq: number;
   id?: string;
   value: JsonValue;
+  /** Unix milliseconds. */
   createdAtMs: number;
 }
 

@@ -19,6 +19,7 @@ export interface Item {
   value: JsonValue | Uint8Array;
   /** The id of the session that the item is forgotten with. */
   session?: string;
+  /** Unix milliseconds. */
   createdAtMs: number;
   updatedAtMs: number;
 }

@@ -316,7 +316,10 @@ export class MessageRepository extends PathReader {
   readonly #openingsOf = this.statement<[charsMax: number, stepIds: string], TitledMessage>`
     SELECT ${tellerOf("m")} AS role, ${toldOf("m", "?")} AS text
     ${STEPS} ORDER BY step.key, m.seq`;
-  /** The beginning of the user's message that began a turn, before summaries, `yes` and `[Request interrupted by user]`, if not long ago. */
+  /**
+   * The beginning of the user's message that began a turn, if it is not long ago. Summaries, `yes` and `[Request interrupted by user]`
+   * do not count: then it is an earlier message.
+   */
   readonly askedBefore = this.statement<[charsMax: number, id: number], TitledMessage>`
     SELECT asked.role, substr(asked.text, 1, ?) AS text FROM messages m
     JOIN messages asked ON asked.role = 'user' AND NOT ${isSummary("asked")}

@@ -20,6 +20,7 @@ export interface BackupOptions {
 }
 
 export interface BackupReport {
+  /** Absolute. */
   path: string;
   byteLength: number;
   sessionCount: number;

@@ -7,7 +7,7 @@ const DIMENSION = 8;
 function cluster(root: number, sessionId: string, ...axes: number[]) {
   const direction = new Float32Array(DIMENSION);
   for (const axis of axes) direction[axis] = 1 / Math.sqrt(axes.length);
-  return { root, sessionId, callerId: sessionId, lastAtMs: 0, direction };
+  return { root, sessionId, lastAtMs: 0, direction };
 }
 
 /** Where each of the clusters goes, one after another. */
@@ -84,18 +84,26 @@ describe("place", () => {
   }
 
   test("asks for more nearness where the cosines of a project lie far apart", () => {
-    expect([0, 0.5].map((spread) => joins(spread, 0.5, 0))).toEqual([true, false]);
-    expect([0, 0.5].map((spread) => joins(spread, 0.7, 0))).toEqual([true, true]);
+    expect([0, 0.25].map((spread) => joins(spread, 0.45, 0))).toEqual([true, false]);
+    expect([0, 0.25].map((spread) => joins(spread, 0.7, 0))).toEqual([true, true]);
   });
 
   test("asks for more nearness to a subject that has rested", () => {
-    expect([0, 1, 30].map((days) => joins(0.5, 0.65, days))).toEqual([true, false, false]);
-    expect([0, 1, 30].map((days) => joins(0.5, 0.99, days))).toEqual([true, true, true]);
+    expect([0, 1, 30].map((days) => joins(0.25, 0.7, days))).toEqual([true, false, false]);
+    expect([0, 1, 30].map((days) => joins(0.25, 0.99, days))).toEqual([true, true, true]);
   });
 
-  test("does not put a session with its own subagents", () => {
-    const subagent = { ...cluster(2, "a/agent", 0), callerId: "a" };
-    expect(rootsOf([cluster(1, "a", 0), subagent, cluster(3, "b", 0)])).toEqual([1, 2, 1]);
+  test("asks for the same when sessions settle in turns", () => {
+    const turns = [2, 4, 8, 16, 37].map((sessionCount) => {
+      const subjects = new ProjectSubjects();
+      for (let root = 1; root <= 240; root++)
+        subjects.assign(cluster(root, `s${root % sessionCount}`, (root * root) % 5));
+      const second = cluster(242, "b");
+      second.direction.set([0.5, Math.sqrt(0.75)], 6);
+      subjects.assign(cluster(241, "a", 6));
+      return subjects.assign(second).root;
+    });
+    expect(turns).toEqual([242, 242, 242, 242, 242]);
   });
 
   test("lets no subject hold more than four clusters or a fifth of the project", () => {

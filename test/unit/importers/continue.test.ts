@@ -44,6 +44,15 @@ test("a call has the result that stands beside it once, with its failure", async
   expect(warningsIn(events)).toEqual([[1, 'unknown role: "tide"']]);
 });
 
+test("arguments that are the text null stay null, and no arguments are an empty object", async () => {
+  const calls = ["null", null].map((args) => ({ ...call(`${args}?`), function: { name: "list", arguments: args } }));
+  const events = await eventsOf(
+    continueDev,
+    session([said("user", "List."), { message: { role: "assistant", content: "", toolCalls: calls } }]),
+  );
+  expect(messagesIn(events)[1]!.parts).toMatchObject([{ args: null }, { args: {} }]);
+});
+
 const ID = "5832a36f-ea52-4eb4-b8f7-16ed2bf063dd";
 const listed = { sessionId: ID, title: "The clock", dateCreated: "1772700000000", workspaceDirectory: "/work/clock" };
 const said = (role: string, content: string) => ({ message: { role, content }, contextItems: [] });

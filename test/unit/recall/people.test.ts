@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { MessageInput, RecallHit } from "../../../src/index.ts";
-import { FEATURES, peopleFeatures } from "../../../src/recall/people.ts";
+import { FEATURES, peopleFeatures, spokenWords } from "../../../src/recall/people.ts";
 import { shapeOf } from "../../../src/recall/shape.ts";
-import { spokenWords } from "../../../src/recall/spoken-words.ts";
 import { rankedMessage } from "../../support/ranked-message.ts";
 import { temporaryStore } from "../../support/temporary-store.ts";
 

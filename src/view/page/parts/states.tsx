@@ -4,10 +4,14 @@ import type { Loaded, Refused } from "../client.ts";
 import { href } from "../router.ts";
 import { Data } from "./data.tsx";
 
-/** Shows an answer; until it is there, that it loads, or why it cannot be shown. What was there before a failure stays. */
+/** Shows an answer; until it is there, that it loads, or why it cannot be shown. What was there before a failure stays below it. */
 export function WhenLoaded<A>({ of, children }: { of: Loaded<A>; children: (data: A) => ComponentChildren }) {
-  if (of.data !== undefined) return <>{children(of.data)}</>;
-  return of.error ? <Failure error={of.error} onRetry={of.reload} /> : <Loading />;
+  return (
+    <>
+      {of.error && <Failure error={of.error} onRetry={of.reload} />}
+      {of.data !== undefined ? children(of.data) : !of.error && <Loading />}
+    </>
+  );
 }
 
 /** The heading of a view or of a part of it, with its JSON and SQL beside it. */

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
-import { type BlockIndex, indexOf } from "../../../../src/context/digest/block-index.ts";
+import { indexOf } from "../../../../src/context/digest/block-index.ts";
 import { BlockCache, isTelling } from "../../../../src/context/digest/blocks.ts";
 import { DigestChoice } from "../../../../src/context/digest/choice.ts";
-import { packedPast } from "../../../../src/context/digest/packed-blocks.ts";
 import { call, messageOf, result } from "../../../support/render-message.ts";
 import { quarterCounter } from "../../../support/render-model.ts";
 
@@ -20,22 +19,18 @@ const messages = Array.from({ length: 200 }, (_, seq) => {
 });
 
 /** Chooses a digest where the window begins at a seq. */
-function choose(blocks: BlockCache, windowFrom: number): { index: BlockIndex; text: string } {
+function choose(blocks: BlockCache, windowFrom: number): string {
   const blocked = messages.slice(windowFrom - PAST, windowFrom + SHOWN).map((message) => blocks.of(message));
   const index = indexOf(blocked.slice(0, PAST), quarterCounter);
   const choice = new DigestChoice(index, [], blocked.slice(PAST), windowFrom + SHOWN);
-  const { text } = choice.write(600, 0, (shown) => shown.map((message) => message.text).join("\n"));
-  return { index, text };
+  return choice.write(600, 0, (shown) => shown.map((message) => message.text).join("\n")).text;
 }
 
-test("an index that keeps the numbers of the one before it chooses as if it were the first", () => {
+test("messages that were indexed before are chosen as if they were new", () => {
   const blocks = new BlockCache();
-  const first = choose(blocks, PAST);
-  expect(first.text).toContain("The boat of owner");
-  const second = choose(blocks, PAST + MOVE);
-  expect(second.index.lexicon).toBe(first.index.lexicon);
+  expect(choose(blocks, PAST)).toContain("The boat of owner");
   for (let from = PAST; from + SHOWN <= messages.length; from += MOVE) {
-    expect(choose(blocks, from).text).toBe(choose(new BlockCache(), from).text);
+    expect(choose(blocks, from)).toBe(choose(new BlockCache(), from));
   }
 });
 
@@ -50,34 +45,6 @@ test("what comes before a seq is split anew, and a call that stays tells what it
     cache.of(messageOf(2, "tool", [result("c", "The tide is low.")], 1)).kindWeight;
   expect(weightOf(blocks)).toBe(1.3); // lines of a file that was read
   expect(weightOf(new BlockCache())).toBe(0.5);
-});
-
-test("numbers do not pile up with the length of a session", () => {
-  const blocks = new BlockCache();
-  const lineCounts: number[] = [];
-  for (let from = PAST; from + SHOWN <= messages.length; from += MOVE) {
-    lineCounts.push(choose(blocks, from).index.lexicon.lineNumbers.size);
-  }
-  expect(lineCounts.length).toBe(36);
-  expect(lineCounts[1]).toBeGreaterThan(lineCounts[0]!);
-  expect(Math.max(...lineCounts)).toBeLessThan(4 * lineCounts[0]!);
-});
-
-test.each([false, true])("a packed block is worth its lines and names per token: a talk %s", (isTalk) => {
-  const blocks = new BlockCache();
-  const { index } = choose(blocks, PAST);
-  const packed = packedPast(index, isTalk);
-  expect(packed).toBe(packedPast(index, isTalk));
-  expect(packed.blocks).toEqual(index.past.flatMap((message) => message.blocks));
-  const { lineNumbers, nameNumbers, wordNumbers } = index.lexicon;
-  const lineWorths = Float64Array.from({ length: lineNumbers.size }, (_, line) => line + 1);
-  const names = isTalk ? wordNumbers : nameNumbers;
-  const nameWorths = Float64Array.from({ length: names.size }, (_, name) => name + 1);
-  for (const [at, { lines, words, names, message, tokensEstimated }] of packed.blocks.entries()) {
-    const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number + 1, 0);
-    const worth = message.source.kindWeight * sum(lines) + 0.05 * sum(isTalk ? words : names);
-    expect(packed.worthOf(at, lineWorths, nameWorths)).toBeCloseTo(worth / tokensEstimated, 9);
-  }
 });
 
 test.each([

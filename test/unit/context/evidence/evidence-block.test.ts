@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
-import type { EvidenceStep } from "../../../../src/context/evidence/evidence.ts";
+import { type EvidenceStep, foundStatements } from "../../../../src/context/evidence/evidence.ts";
 import { buildEvidenceBlock } from "../../../../src/context/evidence/evidence-block.ts";
-import { foundStatements } from "../../../../src/context/evidence/found-statements.ts";
 import type { Message, Role } from "../../../../src/core/message.ts";
 import { call, messageOf, result } from "../../../support/render-message.ts";
 import { quarterCounter } from "../../../support/render-model.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { groundName, groundStatement, isGrounded, sourcePieces } from "../../../../src/models/gemini/grounding.ts";
-import { Pace } from "../../../../src/models/source-reader.ts";
+import { Pace } from "../../../../src/models/pace.ts";
 import { turnsDuring } from "../../../support/turns.ts";
 
 const pace = new Pace(new AbortController().signal);

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { DEFAULT_SETTINGS } from "../../../../src/core/options.ts";
 import { estimatingTokenCounter } from "../../../../src/core/tokens.ts";
-import { answerJsonSchema } from "../../../../src/models/gemini/answer.ts";
 import { promptOf, promptTexts, SYSTEM } from "../../../../src/models/gemini/prompt.ts";
-import { Pace } from "../../../../src/models/source-reader.ts";
+import { answerJsonSchema } from "../../../../src/models/gemini/reply.ts";
+import { Pace } from "../../../../src/models/pace.ts";
 import { requestOf, sourcesOf } from "../../../contract/summarizer.contract.ts";
 import { turnsDuring } from "../../../support/turns.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { GroundedClaim } from "../../../../src/models/gemini/grounding.ts";
 import { type GroundedAnswer, mostImportant, writeSummary } from "../../../../src/models/gemini/write-summary.ts";
-import { Pace } from "../../../../src/models/source-reader.ts";
+import { Pace } from "../../../../src/models/pace.ts";
 import { turnsDuring } from "../../../support/turns.ts";
 
 const pace = new Pace(new AbortController().signal);

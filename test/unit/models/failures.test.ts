@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { StoreError } from "../../../src/core/errors.ts";
-import { askedDelayMs, delayInHeaders } from "../../../src/models/retry-after.ts";
+import { askedDelayMs, delayInHeaders } from "../../../src/models/failures.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
