@@ -50,11 +50,10 @@ test("the command line loads neither the store nor zod nor the importers before 
   expect(loaded).toContain("cli/commands/recall.ts");
   expect(packagesOf(loaded)).toEqual(["commander"]);
   expect([...loaded].filter((name) => /^(store|session|importers|imports|models|mcp)\//.test(name))).toEqual([
-    "session/aids/began-at.ts",
+    "session/aids/every-message.ts",
     "session/aids/session-ids.ts",
     "importers/formats.ts",
     "session/aids/project-meant.ts",
-    "session/aids/every-message.ts",
     "session/aids/session-name.ts",
     "session/aids/answers-first.ts",
     "session/aids/recall-notes.ts",
