@@ -13,7 +13,10 @@ const SEQS_MAX = 10_000;
 const CITATION = /(?<!\s)\s*\[(?:seqs?:? ?)?(\d{1,15}(?:-\d{1,15})?(?:, ?\d{1,15}(?:-\d{1,15})?)*)\]/g;
 const MARK = /(?<!\s)\s*\[unverified\]/g;
 
-/** Returns a citation such as `[3,7-9]`, or "" if there are no seqs. @param stepMax  Seqs that are no farther apart become a range. */
+/**
+ * Returns a citation such as `[3,7-9]`, ascending and each seq once, or "" if there are no seqs.
+ * @param stepMax  Seqs that are no farther apart are written as a range.
+ */
 export function citation(seqs: Iterable<number>, stepMax = 1): string {
   const sorted = [...new Set(seqs)].sort((left, right) => left - right);
   const ranges: string[] = [];

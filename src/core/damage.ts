@@ -1,4 +1,7 @@
-/** Stored bytes are not what was written. The store's `guard` passes it on as `STORE_CORRUPT`. */
+/**
+ * Stored bytes are not what was written. It is thrown where a row is decoded, or found missing; the store's `guard` passes it on as
+ * `STORE_CORRUPT`.
+ */
 export class DamageError extends Error {
   override name = "DamageError";
 }

@@ -7,7 +7,10 @@ export interface Machine {
   home: string;
 }
 
-/** Returns `coppice` in the user's data folder. A relative `$XDG_DATA_HOME` is ignored, as its specification requires. */
+/**
+ * Returns the folder where Coppice keeps its files: `coppice` in the user's data folder. A relative `$XDG_DATA_HOME` is ignored, as
+ * its specification requires.
+ */
 export function dataFolder({ env, platform, home }: Machine): string {
   if (platform === "win32") return win32.join(env.LOCALAPPDATA || win32.join(home, "AppData", "Local"), "coppice");
   if (platform === "darwin") return posix.join(home, "Library", "Application Support", "coppice");

@@ -1,7 +1,10 @@
 import { StoreError } from "./errors.ts";
 
 /**
- * Refuses a better-sqlite3 that would kill the process: version 13, which has `explain`, needs Node-API 10, which Node has from 22.14 on.
+ * Refuses a better-sqlite3 that cannot run here. Version 13 needs Node-API 10, which is part of Node from 22.14 on. Without it,
+ * loading the driver kills the process.
+ *
+ * @param driver  The class that better-sqlite3 exports. It has `explain` from version 13 on.
  * @throws {StoreError} `PACKAGE_MISSING`.
  */
 export function checkDriver(driver: { prototype: object }): void {

@@ -1,4 +1,7 @@
-/** Returns how many letters are inserted, deleted, replaced or swapped between two words (optimal string alignment), at most `max + 1`. */
+/**
+ * Returns how many letters must be inserted, deleted, replaced or swapped with their neighbor to make one word of another
+ * (optimal string alignment), or `max + 1` if more than `max`.
+ */
 export function editsBetween(left: string, right: string, max: number): number {
   if (Math.abs(left.length - right.length) > max) return max + 1;
   let [before, above]: number[][] = [[], Array.from({ length: right.length + 1 }, (_, column) => column)];

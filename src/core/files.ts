@@ -31,7 +31,11 @@ export function byteLengthOf(path: string): number {
   return lookAt(path)?.size ?? 0;
 }
 
-/** Opens a regular file. Opening a pipe would wait for its other end. Windows has no `O_NONBLOCK`, and no pipes among its files. */
+/**
+ * Opens a regular file. Anything else is refused at once: opening a pipe would wait for its other end, and a device may have no end.
+ *
+ * @param flags  Windows has no `O_NONBLOCK`, and no pipes among its files.
+ */
 export function openRegular(path: string, flags = constants.O_RDONLY): number {
   const descriptor = openSync(path, flags | constants.O_NONBLOCK, 0o600);
   if (fstatSync(descriptor).isFile()) return descriptor;
@@ -80,7 +84,11 @@ export function flushToDisk(path: string): void {
   }
 }
 
-/** Looks at the path of a file to be made from a store. @throws {StoreError} `FILE_EXISTS`, `FILE_NOT_FOUND` without the folder, `FILE_NOT_USABLE`. */
+/**
+ * Looks at the path of a file to be made. @param source  The store that it is made from.
+ *
+ * @throws {StoreError} `FILE_EXISTS` unless `overwrite` is given, `FILE_NOT_FOUND` if the folder is missing, `FILE_NOT_USABLE`.
+ */
 export function checkTarget(target: string, source: string, overwrite: boolean): void {
   const refuse = (reason: string): never => {
     throw new StoreError("FILE_NOT_USABLE", { path: target, reason });

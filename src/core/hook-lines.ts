@@ -23,7 +23,9 @@ export function writeHookLines(storePath: string, lines: readonly string[]): voi
 }
 
 /**
- * Drops the lines of sessions from the log of the hooks, and those that cannot be read. `names` are their ids and their agents' names.
+ * Drops the lines of some sessions from the log of the hooks, and those that cannot be read.
+ *
+ * @param names  The ids of the sessions, and the names that their agents have for them.
  * @throws {StoreError} `FILE_NOT_USABLE` if the log cannot be written.
  */
 export function forgetHookLines(storePath: string, names: ReadonlySet<string>): void {

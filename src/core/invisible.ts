@@ -49,7 +49,10 @@ const NEEDED = once(
 const MAYBE_HIDDEN = /[^\0-\xac]/;
 const FLAG_OR_HIDDEN = once(() => new RegExp(`${FLAG}|${HIDDEN}`, "gu"));
 
-/** Replaces characters that only a model sees or that turn the reading order around. Joiners and variation selectors stay where scripts need them. */
+/**
+ * Replaces characters that a model reads and a person does not see, and those that turn the reading order around. What emoji
+ * and scripts need stays: the joiners of Persian and Hindi, or one variation selector after a base that takes one.
+ */
 export function replaceHidden(text: string, replacement: (character: string) => string): string {
   if (!MAYBE_HIDDEN.test(text)) return text;
   return text.replace(FLAG_OR_HIDDEN(), (found: string, index: number) => {

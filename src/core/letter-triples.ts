@@ -1,6 +1,7 @@
 /**
- * What a letter adds to its word, by the two letters before it: a line for each first letter, a run of 27 for each second, a step for each
- * third. The first of each is the edge of the word, or a letter outside `a` to `z`. A letter that often follows the two is cheap.
+ * The cost that a letter adds to its word depends on the two letters before it. There is a line for each first letter, in it a run
+ * of 27 for each second one, and in that a step for each third one. The first of each stands for the edge of the word and for
+ * letters that are not in `a` to `z`. A letter that is frequent after the two in words and names is cheap.
  */
 export const TRIPLE_STEPS: readonly string[] = [
   "TRQQRSTSRQWUURTWTWURTWSTZYWIZRQNbRZZWTXRZReLRROUIZWZYTHRcdcKYVdUdhKbZOZhPlkUqXbPfHSZaaXWiQJfsRXYNZeUcpYdkYfbKPYZYKYiaOhgjaaOghbecSXWUbVKRXSUZXcXUbVKWIlbRTLZTYrAXZHPZZbTPbhIlXNZXSYnSSjTfYaZnTVYXhHkmRTYjTUcXWoQeUVcadbiPTajZPeXjTgcdZkUQabbZTXZYSVJcfeXWOYgcYWRTLNfbfQMkaceYbQRkonUgaWZcfZkZTYdfMhQaZgeiPPbfcRgWIUggWRWUflZZERcSkWjOPaZgPbRhMTcfZZPcngheSYccZrLNgRYITdZRYWhehScWdYcWeaQXiITaVUUhUBYUYUTfMYjcfiTfbSWXHdMVWgLSRfULPaScPhRXZNVRXYbMLZWZLaOTTWTWXaPgZLckWbVWZlLYcSXmkenWklXbhcdccZgJjknilJRdXQHRTZXYmVUjSbRtfgPWYOWnJQbRaJYrNMXRYXWPUTXXISVWkRUENWeYLWeKOcYeXsOfoNZhYbaUUgPaTNdpbaVQfUUTNmUfIPQhXYaTRUSgchMhpbUiaaamSdkYaogijcgaROdobPmjNQiflcnTZqTffdiePYoLXafUVZndYmhgNZgMggRgcbkXeWHQfYiWifcalSfXcTUmQaaVnbZXZSRhiUOadcWcjcTQXolnfcbdUlbc",

@@ -54,7 +54,10 @@ export const ID_CHARS_MAX = 512;
 /** Milliseconds without a message after which a session is idle: a day. A user who returns the same day finds the same window. */
 export const IDLE_AFTER_MS = 24 * 60 * 60 * 1_000;
 
-/** The clusters of an idle session settle after thirty days, or earlier if it has been silent for longer than it lasted. */
+/**
+ * The clusters of an idle session settle after this many milliseconds at the latest: thirty days. They settle earlier if the
+ * session has been silent for longer than it lasted.
+ */
 export const SETTLE_AFTER_MS_MAX = 30 * 24 * 60 * 60 * 1_000;
 
 /** Milliseconds for which a window waits for the vector of a message: four hours. Most outages of a service are shorter. */
@@ -66,5 +69,8 @@ export const VECTOR_WAIT_MESSAGES_MAX = 5_000;
 /** Milliseconds for which an idle session waits for a vector: thirty days. Its window is not under pressure, so it can wait. */
 export const VECTOR_WAIT_IDLE_MS_MAX = SETTLE_AFTER_MS_MAX;
 
-/** SQLite must return from each call on a foreign database within so many seconds. Starting a disk or recovering a log of 1 GB takes less. */
+/**
+ * SQLite must return from each call on a foreign database within this time, in seconds. A disk that has to start takes less, and
+ * so does the recovery of a log of a gigabyte.
+ */
 export const DATABASE_SECONDS_MAX = 10;

@@ -7,7 +7,10 @@ const ATTRIBUTE_CHARS_MAX = 512;
 /** Controls of a terminal, except line feeds and tabs. */
 const CONTROL = /\r\n|[\x00-\x08\x0b-\x1f\x7f-\x9f]|\p{Surrogate}/gu;
 
-/** Escapes text so that it cannot end the element that it is in, or look like one, and replaces what `visibleText` replaces. */
+/**
+ * Escapes text for the inside of an element, so that it cannot end the element or look like one, and replaces what
+ * `visibleText` replaces.
+ */
 export function escapeText(text: string): string {
   return visibleText(text).replace(/[&<>]/g, (character) => ESCAPED[character]!);
 }
@@ -15,10 +18,12 @@ export function escapeText(text: string): string {
 const ESCAPED: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
 
 /**
- * Replaces what a terminal or a model would act on and a person would not see, such as escape sequences. All output to a terminal goes
- * through this function. Newlines (`\r\n` becomes `\n`) and tabs stay. Other control characters become their symbols, such as `␡`, or
- * U+FFFD, and so do lone surrogates. Hidden characters, and those that reverse the reading order (Boucher and Anderson, *Trojan Source*,
- * 2021), are written as their code, `[U+202E]`.
+ * Replaces what a terminal or a model would act on and a person would not see. A stored text may hold escape sequences that move
+ * the cursor or write to the clipboard. All output to a terminal goes through this function.
+ *
+ * Newlines and tabs stay, because code needs them (`\r\n` becomes `\n`). Each other control character is replaced by its symbol,
+ * such as `␡`, or by U+FFFD if it has none. Lone surrogates also become U+FFFD. Hidden characters, and those that reverse the reading
+ * order (Boucher and Anderson, *Trojan Source*, 2021), are written as their code, `[U+202E]`.
  */
 export function visibleText(text: string): string {
   return replaceHidden(text.replace(CONTROL, symbolOf), (character) => `[${codeOf(character)}]`);

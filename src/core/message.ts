@@ -190,8 +190,10 @@ export interface Message {
 }
 
 /**
- * Checks a message. A value that JSON would change, such as NaN, undefined in a list, a Date or a cycle, is refused. Fields that are
- * `undefined` count as absent, and -0 becomes 0. @throws {StoreError} `MESSAGE_INVALID`, for a provider's own message with how to convert it.
+ * Checks a message. A value that JSON would change, such as NaN, undefined in a list, a Date or a cycle, is refused. Fields with
+ * the value `undefined` count as absent, and -0 becomes 0.
+ *
+ * @throws {StoreError} `MESSAGE_INVALID` with the path and the reason, and for a provider's own message, how to convert it.
  */
 export function parseMessage(input: unknown): ParsedMessage {
   try {
@@ -252,7 +254,10 @@ function unknownField(field: string): string {
   return `a message has no such field. ${meant === "" ? "Other data belongs in `metadata`." : meant}`;
 }
 
-/** True only for what the schema accepts, and for most of that: texts, calls and results. zod takes longer to look at them. */
+/**
+ * Returns true only for a message that the schema accepts. Most are: a text, or parts with texts, calls and results. zod takes
+ * longer to look at them.
+ */
 function isUsual(input: unknown): boolean {
   if (!isRecord(input)) return false;
   const { role, content, parts, name, id, createdAt, pinned, metadata } = input;

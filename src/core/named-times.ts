@@ -108,7 +108,10 @@ const RELATIVE_IN_TEXT = RELATIVE.map(({ words, rangeOf }) => ({
 }));
 const RELATIVE_ALONE = RELATIVE.map(({ words, rangeOf }) => ({ pattern: new RegExp(`^(?:${words})$`), rangeOf }));
 
-/** Returns up to 64 times that a question names relative to now, in the local time zone. "In May" is the last May that has begun. */
+/**
+ * Returns the times that a question names relative to now, such as "yesterday", "last week", "two months ago" and "in May", which
+ * is the last May that has begun. Days are those of the local time zone. Each time is returned once, at most 64.
+ */
 export function relativeTimes(text: string, nowMs: number): TimeRange[] {
   const asked = text.toLowerCase();
   const now = new Date(nowMs);

@@ -16,7 +16,10 @@ export interface NotedMessage extends Notes {
   seq: number;
 }
 
-/** Every importer notes this in the metadata of each message of the summary with which an agent went on after compacting its context. */
+/**
+ * After an agent compacted its context, it went on with a summary. Every importer notes this in the metadata of the summary, in each
+ * of its messages.
+ */
 export interface CompactionNote {
   isCompactSummary: true;
   /** The id, in the transcript, of the first message that the agent kept beside the summary. Without it, the agent kept none. */

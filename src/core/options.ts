@@ -5,7 +5,10 @@ export type Strategy = (typeof STRATEGIES)[number];
 /** The strategies that replace a part of the conversation by one summary. */
 export type SpanStrategy = Extract<Strategy, "flat" | "sandwich">;
 
-/** The options of a session: whole numbers, shares (any number in a range), or words of a list. README.md says what each means. */
+/**
+ * The options of a session. README.md says what each option means. An option is a whole number, a share (any number in its
+ * range), or one of a list of words.
+ */
 export const SESSION_OPTIONS = {
   hotSize: { default: 30, min: 1, max: 10_000, unit: "messages" },
   overlap: { default: 4, min: 0, max: 1_000, unit: "messages" },

@@ -23,7 +23,11 @@ const URL_ENTRY = /^url\s*=\s*/;
 const URL_CHARS_MAX = 2_000;
 const TYPED_PATH = /^(?:\.{1,2}|~)(?:[\\/]|$)/;
 
-/** Returns the project of a folder; undefined if the path is not absolute or cannot be a name. It starts no process, so hooks can call it. */
+/**
+ * Returns the project of the folder in which an agent works. It reads a few files and starts no process, so that hooks can call it.
+ *
+ * @returns undefined if the path is not absolute, or cannot be stored as a name. Then nothing tells the project.
+ */
 export function projectAt(folder: string): string | undefined {
   if (!isStorable(folder) || !isPath(folder)) return undefined;
   const isForeign = OF_WINDOWS.test(folder) !== (process.platform === "win32");
@@ -53,7 +57,11 @@ export function baseNameOf(project: string): string {
     : project;
 }
 
-/** Returns a name for each project that no other has: what the user `given`, else `shop`, or `shop (client)` if several folders are called so. */
+/**
+ * Returns a name for each project that no other has: `shop`, or `shop (client)` if several folders are called shop.
+ *
+ * @param given  The names that the user gave.
+ */
 export function projectNames(
   projects: Iterable<string>,
   given: ReadonlyMap<string, string> = new Map(),
@@ -123,7 +131,10 @@ function isShared(folder: string): boolean {
   return dirname(folder) === folder || (!way.startsWith(`..${sep}`) && way !== ".." && !isAbsolute(way));
 }
 
-/** Returns the main folder of the repository in which a folder is. One that belongs to another user than the folder does not count, as for git. */
+/**
+ * Returns the main folder of the repository in which a folder is; undefined if it is in none, or if that cannot be told. A repository
+ * that belongs to another user than the folder does not count, as for git.
+ */
 function repositoryOf(folder: string): string | undefined {
   const owner = lookAt(folder)?.uid;
   for (let at = folder; owner !== undefined && !isShared(at); at = dirname(at)) {
@@ -145,7 +156,10 @@ function ownerOf(gitFolder: string): string {
   return basename(gitFolder).startsWith(".") && !isShared(outer) ? outer : gitFolder;
 }
 
-/** Returns the main folder of a worktree. Any folder can have a `.git` that names a repository, so the repository must name that file, too. */
+/**
+ * Returns the main folder of a worktree. Its `.git` is a file that names the repository, which any folder can do. So the repository
+ * must name that file, too.
+ */
 function mainFolderOf(worktree: string): string | undefined {
   const file = join(worktree, ".git");
   try {
@@ -166,7 +180,12 @@ export function isPartOf(project: string, other: string): boolean {
   return isWithin && !existsSync(join(project, ".git")) && !isGitFolder(project);
 }
 
-/** Returns the deleted worktrees that a repository still names, because nothing in them tells their project. `project` is its main folder. */
+/**
+ * Returns the folders of a repository's worktrees that were deleted, as far as the repository still names them. Nothing in such a
+ * folder can tell its project.
+ *
+ * @param project  The main folder of a repository. Any other path has no worktrees.
+ */
 export function goneWorktreesOf(project: string): string[] {
   const own = join(project, ".git");
   const folder = join(isGitFolder(own) ? own : project, "worktrees");
@@ -211,7 +230,10 @@ function staleWorktree(at: string): string {
   return AGENTS_WORKTREE.exec(path)?.[0] === path ? withoutWorktree(path) : path;
 }
 
-/** Returns where the repository in a folder comes from, as `github.com/acme/shop`. For people only: a repository can name any remote. */
+/**
+ * Returns where the repository in a folder comes from: `github.com/acme/shop` for each of its URLs, without a user or password. It is
+ * for people to see, because any repository can name any remote.
+ */
 export function remoteAt(folder: string): string | undefined {
   try {
     const config = textIn(join(folder, isGitFolder(folder) ? "config" : ".git/config"));

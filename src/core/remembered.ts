@@ -14,9 +14,10 @@ export interface RememberedMessage {
 }
 
 /**
- * A copy of a forgotten session is recognized by this many first messages, or by all if one of the two has fewer, but never by fewer than
- * `OPENING_MESSAGES_MIN`, because many conversations begin with the same greeting. Only messages of `OPENING_ROLES` with a text count:
- * sessions share system messages and injected parts.
+ * A copy of a forgotten session is recognized by its first messages: by this many, or by all if one of the two sessions has fewer,
+ * but never by fewer than `OPENING_MESSAGES_MIN`, because many conversations begin with the same greeting and the same answer to
+ * it. Only messages of these roles that have a text count, because many sessions share their system messages and the parts that
+ * are injected into them.
  */
 export const OPENING_MESSAGES = 6;
 export const OPENING_MESSAGES_MIN = 3;
@@ -41,7 +42,10 @@ const UNIQUE_ID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=[a-z]*\d)[a-z\
 /** The ids that `derivedId` of the importers makes of the content. They say nothing of the origin. */
 const DERIVED_ID = /^[0-9a-f]{32}(?![0-9a-f])/;
 
-/** Returns texts that tell where a message was first said. Messages with one digest are copies if they share one: anybody may say "yes". */
+/**
+ * Returns texts that tell where a message was first said. Of two messages with the same digest, one is a copy of the other if they
+ * have one of these in common. The same words alone make no copy: anybody may say "yes".
+ */
 export function originKeys({ externalId, createdAtMs, metadata }: MessageOrigin): string[] {
   const keys: string[] = [];
   if (typeof externalId === "string" && isUniqueId(externalId)) keys.push(`id ${externalId}`);

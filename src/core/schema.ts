@@ -77,7 +77,12 @@ export function abortSignal() {
   return z.custom<AbortSignal>((value) => value instanceof AbortSignal, { error: "an AbortSignal" });
 }
 
-/** An object that the caller implements, with the types of its required fields. @param expected  What it is, for the error. */
+/**
+ * An object that the caller implements, such as an embedder.
+ *
+ * @param expected  What it is, for the error.
+ * @param fields  The types of its required fields.
+ */
 export function port<T extends object>(
   expected: string,
   fields: { readonly [K in keyof T]?: "function" | "string" | "number" },
@@ -117,7 +122,10 @@ export function parseOptions<S extends ObjectSchema>(operation: string, schema: 
 }
 
 /**
- * Checks arguments, and adds defaults. The error says `one` for an unknown argument, and `all` for what is no object.
+ * Checks arguments, and adds the defaults of those that were left out.
+ *
+ * @param one  How the error names an unknown argument.
+ * @param all  How the error names arguments that are not an object.
  * @throws {StoreError} `OPTION_INVALID` for the first invalid argument.
  */
 export function parseArguments<S extends ObjectSchema>(

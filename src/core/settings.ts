@@ -10,7 +10,10 @@ import {
 } from "./options.ts";
 import { type FieldsOf, identifier, oneWordOf, parseOptions, safeParse, share, whole } from "./schema.ts";
 
-/** A tenth of the context is for the summary, and a tenth for new messages until the next one. `1e-9` allows for rounding errors. */
+/**
+ * The least difference between a trigger and the shares of the context that stay verbatim. A tenth of the context is for the
+ * summary, and a tenth for new messages until the next summary. `1e-9` allows for rounding errors.
+ */
 const FREED_SHARE_MIN = 0.2 - 1e-9;
 
 const SETTINGS = once(() => {
@@ -31,7 +34,11 @@ export function sessionOptions(given: SessionOptions): SessionOptions {
   return parseOptions("session", OPTIONS(), given) as SessionOptions;
 }
 
-/** Returns the settings given, then those stored, then the defaults. @throws {StoreError} `OPTION_INVALID`, also for values that exclude each other. */
+/**
+ * Returns the settings of a session: those given, then those stored, then the defaults.
+ *
+ * @throws {StoreError} `OPTION_INVALID` for an unknown name, a value out of its range, or values that exclude each other.
+ */
 export function sessionSettings(given: Partial<SessionSettings>, stored?: SessionSettings): SessionSettings {
   const checked: Partial<SessionSettings> = parseOptions("session", SETTINGS(), given);
   const names = Object.keys(SESSION_OPTIONS) as SessionOption[];

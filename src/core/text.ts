@@ -17,9 +17,10 @@ const URL_CHARS_MAX = 200;
 const GRAPHEME_CHARS_MAX = 64;
 
 /**
- * Returns the text of a message, which is embedded, searched and summarized: its texts; names of calls and strings in their arguments; the
- * head, tail and error lines of results; names, types and sizes of files and of base64. Reasoning and injected parts are left out. It has
- * at most 8,000 graphemes, is well-formed, and contains no NUL.
+ * Returns the text of a message, which is embedded, searched and summarized. It contains the texts; the
+ * names of calls and the strings in their arguments; the head, the tail and the error lines of results; and the names, types and
+ * sizes of files. Base64 is replaced by its type and size. Reasoning and injected parts are left out. The text has at most 8,000
+ * graphemes, is well-formed, and contains no NUL.
  */
 export function textOf(parts: readonly Part[]): string {
   const pieces: string[] = [];
@@ -137,7 +138,11 @@ const OWN_COMMAND =
   /(?:^|[;&|(\n])[ \t]*(?:npx\s+(?:-\S+\s+)*)?coppice\s+(?:recall|expand|show|resume|recap|file|fix|how|friction|lost|subjects?|sessions|forest|export)\b/;
 const COMMAND_ARGUMENTS = ["command", "cmd", "script"];
 
-/** True for a part that nobody said: one marked as `injected`, or a call of Coppice. The message keeps it; all that is derived from its `text` does not. */
+/**
+ * Returns true for a part that nobody said: a part that its sender marked as `injected`, or a call of Coppice itself. The message
+ * keeps such a part word for word, but the message's `text` leaves it out. So it never appears in search, titles, clusters,
+ * summaries, digests or stories.
+ */
 export function isInjected(part: Part): boolean {
   return part.injected === true || (part.type === "tool_call" && isOwnCall(part.name, part.args));
 }
@@ -161,7 +166,10 @@ const URL_START = /data:([\w.+-]{1,60}\/[\w.+-]{1,60})(?:;[\w=.-]{1,60}){0,4};ba
 
 const URL_START_CHARS_MAX = 400;
 
-/** Replaces base64, alone or in a `data:` URL, by its type and size, as `[image/png, 12,345 bytes]`: long runs that begin as a mix of cases and digits. */
+/**
+ * Replaces base64, alone or in a `data:` URL, by the type and size of its bytes: `[image/png, 12,345 bytes]`. A run counts
+ * as bytes if it is long and begins with a mix of upper-case letters, lower-case letters and digits.
+ */
 export function withoutBytes(text: string): string {
   if (!hasLongRun(text)) return text;
   const pieces: string[] = [];

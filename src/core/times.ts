@@ -9,8 +9,11 @@ const UNIT_MS = { h: HOUR_MS, d: 24 * HOUR_MS, w: 7 * 24 * HOUR_MS };
 const LAST_OF_DAY = "23:59:59.999";
 
 /**
- * Converts `2026-11-01`, `2026-11-01T14:30` (in the user's time zone), `36h`, `7d` and `2w` (so long ago), and what `relativeTime` reads,
- * such as `last week`, to Unix milliseconds. @param edge  Which millisecond of a day or week is meant.
+ * Converts `2026-11-01` or `2026-11-01T14:30` to Unix milliseconds. A time without a zone is in the user's time zone. `36h`, `7d`
+ * and `2w` mean that long ago. `yesterday`, `last week`, `monday` and `3 days ago` are read by `relativeTime`.
+ *
+ * @param option  The name of the option, for the error.
+ * @param edge  Says whether a day or a week means its first or its last millisecond.
  * @throws {StoreError} `OPTION_INVALID` for any other text.
  */
 export function timeOf(option: string, text: string, edge: "first" | "last"): number {

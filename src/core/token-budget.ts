@@ -25,7 +25,9 @@ export function tokenBudgetFields() {
 
 /**
  * Returns the most tokens of a context: `tokensMax`, or `contextWindow - reserveTokens - toolTokens`.
- * @throws {StoreError} `OPTION_INVALID` if both are given, or if tokens are reserved without a window or fill it.
+ *
+ * @throws {StoreError} `OPTION_INVALID` if `tokensMax` and `contextWindow` are both given, if reserved tokens are given without a
+ *   window, or if they fill the window.
  */
 export function tokensMaxOf(budget: TokenBudget, tokensMaxDefault: number): number {
   const { tokensMax, contextWindow, reserveTokens, toolTokens } = budget;

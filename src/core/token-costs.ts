@@ -21,7 +21,10 @@ const REPEATED = 0.5 * TOKEN;
 /** The cost that a letter adds to its word, by the two letters before it and itself: see `fillCosts`. */
 export const TRIPLES = new Int8Array(1 << (3 * LETTER_BITS));
 
-/** What a character adds to its word, by the first of its range. Negative numbers are of symbols, which join no words. */
+/**
+ * The tokens of a character by the first character of its range. Each letter adds them to its word. Symbols have negative
+ * numbers, and do not join words. A tokenizer knows the words of some scripts, and spells others byte by byte.
+ */
 const RANGES: readonly [first: number, tokens: number][] = [
   [0x80, -1], // Latin-1: symbols, then letters
   [0xc0, 0.82],
@@ -102,7 +105,11 @@ const RANGES: readonly [first: number, tokens: number][] = [
 /** The cost of a character that is not ASCII, by its code divided by 16: see `fillCosts`. */
 export const FOREIGN = new Int16Array(0x1000);
 
-/** Fills the tables, when the first text is counted, because it takes milliseconds. `each` gets the ranges that are not ASCII. */
+/**
+ * Fills the tables. Nothing does so before a text is counted, because it takes milliseconds.
+ *
+ * @param each  Is called for each range of characters that are not ASCII. A letter costs more than 0.
+ */
 export function fillCosts(each: (cost: number, first: number, end: number) => void): void {
   for (const [first, line] of TRIPLE_STEPS.entries()) {
     for (let place = 0, second = 0; place < line.length; second++) {

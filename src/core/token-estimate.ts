@@ -29,7 +29,10 @@ function fillClasses(): void {
   );
 }
 
-/** A word costs this beside its letters, at the start of a text or after several marks. `JOINED`: right after letters or digits. */
+/**
+ * A word costs this beside its letters, at the start of a text or after several marks. `JOINED` is for a word right after other
+ * letters or digits.
+ */
 const ALONE = 17;
 const JOINED = 12;
 /** The same from the third neighbor on. Names seldom change between cases and digits that often, and random identifiers do. */
@@ -84,9 +87,10 @@ const bytes = Buffer.from(codes.buffer);
 let end = 0;
 
 /**
- * Estimates the tokens of a text, in linear time. The tokenizers in use split it by nearly the same rules: a word with the space or mark
- * before it, up to three digits, a run of marks, a run of white space. Most pieces are one token. What a word costs beyond that is
- * estimated from its script and its letters.
+ * Estimates the tokens of a text for the tokenizers in use. They split it by nearly the same rules: a word with the space or mark
+ * before it, up to three digits, a run of marks, a run of white space. Most of these pieces are one token, and the walk finds them
+ * all, so text that looks random costs much: its pieces are short. What a word costs beyond one token is estimated from its script
+ * and its letters. The time is linear in the text's length.
  */
 export function estimateTokens(text: string): number {
   let cost = 0;

@@ -4,8 +4,10 @@ import { setOwn } from "./json.ts";
 const DIGITS = 8;
 
 /**
- * Replaces lone surrogates by U+FFFD, in strings and in keys, because providers refuse a request with one. Keys of one object stay
- * distinct, and so do ids, which are the values of keys that end in `id`. Equal ids stay equal. A value without any is returned as it is.
+ * Returns a value without lone surrogates: each becomes U+FFFD, in strings and in keys. A value that has none is returned as it
+ * is. Providers refuse a request with a lone surrogate, and so every later request of its conversation.
+ *
+ * Keys of one object stay distinct, and so do ids, which are the values of keys that end in `id`. Equal ids stay equal.
  */
 export function wellFormed<T>(value: T): T {
   return wellFormedValue(value) as T;

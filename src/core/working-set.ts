@@ -22,7 +22,10 @@ const TRAILING = /(?::\d+)*[.:,/-]*$/;
 /** A diff writes `a/` and `b/` before the name of a file. */
 const DIFF_PREFIX = /^(?:diff --git a\/\S+ b\/|--- a\/|\+\+\+ b\/)/gm;
 
-/** Returns the files that a text names, in order of first mention, without line numbers, in linear time. A Windows path must start with a drive. */
+/**
+ * Returns the files that a text names, each once, in order of first mention, without line numbers. A Windows path must start
+ * with a drive. The time is linear in the text's length.
+ */
 export function filesIn(text: string): string[] {
   const found = new Set<string>();
   for (const candidate of candidatesIn(text)) {
@@ -87,7 +90,10 @@ export class WorkingSet {
     this.#weights.set(path, before + weight);
   }
 
-  /** Heaviest first, then last mentioned first. `cli/a.ts` and `/srv/cli/a.ts` are one file: the weight goes to the longer path, or the heaviest. */
+  /**
+   * Returns the files, heaviest first, then last mentioned first. `cli/a.ts` and `/srv/cli/a.ts` are the same file: the weight of
+   * the shorter path goes to the longer path, or to the heaviest of several.
+   */
   ranked(): string[] {
     const weights = new Map([...this.#weights].reverse());
     const longerBySuffix = new Map<string, string[]>();

@@ -22,8 +22,8 @@ const PAIRS_PRIOR = 64;
 const PAIR_STRIDE = 37;
 
 /**
- * What a project asks above `SIMILARITY_MIN` grows by this share times log2(1 + days) if a subject has rested for some days, up to
- * 1.25 times as much more.
+ * A subject that has rested for some days asks for more: what the project's threshold has above `SIMILARITY_MIN` grows by this share times
+ * log2(1 + days), and by `GROWTH_MAX` at most.
  */
 const GROWTH = 0.5;
 const GROWTH_MAX = 1.25;

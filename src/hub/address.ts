@@ -29,8 +29,10 @@ const HOST = /^[\w.:-]{1,255}$/;
 const VERIFYING = ["require", "verify-ca", "verify-full"];
 
 /**
- * Reads the URL of a hub. All that it may say is listed here: the driver would take server options, files to send, and passwords from it.
- * @throws {StoreError} `OPTION_INVALID`, which quotes nothing of the URL, because it may have a password anywhere.
+ * Reads the URL of a hub. Everything that it may say is listed here: the driver would take options for the server, files to send, and
+ * passwords from other places of it. Errors quote nothing of the URL, because it may have a password anywhere.
+ *
+ * @throws {StoreError} `OPTION_INVALID`.
  */
 export function hubAddressOf(url: string): HubAddress {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;

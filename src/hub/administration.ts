@@ -15,7 +15,9 @@ export interface HubMade {
 
 /**
  * Makes the tables of a team in a database, unless it has them. Needs a role that may create roles and schemas.
- * @param words  True to also make the word index of all that was pushed. Then `hub` must be with the team.
+ *
+ * @param hub  With the team, if `words` is set.
+ * @param words  True to also make the word index, of everything that was pushed before, too.
  */
 export async function initHub(hub: HubConnection, team: string, words = false): Promise<HubMade> {
   const schema = schemaOf(team);
@@ -43,7 +45,9 @@ export async function initHub(hub: HubConnection, team: string, words = false): 
 
 /**
  * Lets a role of the database read or write the sessions of a team. With `read`, the role can no longer write.
- * @throws {StoreError} `HUB_NOT_READY` without tables; `HUB_REFUSED` if the role is missing or the caller may not grant or revoke this.
+ *
+ * @throws {StoreError} `HUB_NOT_READY` if the team has no tables; `HUB_REFUSED` if the role is missing, or if the caller has no right to
+ *   grant this, or to revoke writing.
  */
 export async function grantTeam(
   hub: HubConnection,
@@ -98,7 +102,11 @@ async function grantedRoles(client: PoolClient, schema: string): Promise<Roles> 
   return (await client.query<Roles>(sql)).rows[0]!;
 }
 
-/** Runs a CREATE or GRANT. Roles belong to the server: returns false if somebody does the same for another database now. */
+/**
+ * Runs a CREATE or GRANT unless somebody does the same for another database at the same time, because roles belong to the server.
+ *
+ * @returns false if somebody does.
+ */
 async function unlessRaced(client: PoolClient, sql: string): Promise<boolean> {
   await client.query("SAVEPOINT step");
   try {

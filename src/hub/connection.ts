@@ -85,7 +85,9 @@ export class HubConnection {
 
   /**
    * Finds out which hub this is. Transactions are then refused if another one answers.
+   *
    * @param isWriting  True to refuse a replica. It may lack what was pushed last, so what it lacks is not forgotten.
+   * @throws {StoreError} as `transaction` does.
    */
   async enter(isWriting: boolean, signal: AbortSignal | undefined): Promise<string> {
     const { id, isReplica } = await this.#retried(async (_, found) => checkVersion(this.name, found), signal);
@@ -97,7 +99,12 @@ export class HubConnection {
     return id;
   }
 
-  /** Opens no connection yet. @param team  By default the only one. @throws {StoreError} `PACKAGE_MISSING`, `OPTION_INVALID`, `FILE_NOT_USABLE`. */
+  /**
+   * Opens no connection yet. Passwords come from `PGPASSWORD` and `.pgpass`, as psql takes them.
+   *
+   * @param team  It can be left out if the caller is in one team.
+   * @throws {StoreError} `PACKAGE_MISSING`, `OPTION_INVALID`, `FILE_NOT_USABLE`.
+   */
   static async to(url: string, team?: string): Promise<HubConnection> {
     if (team !== undefined) schemaOf(team);
     const address = hubAddressOf(url);
@@ -125,8 +132,11 @@ export class HubConnection {
   }
 
   /**
-   * Runs `work` in a transaction, which begins by reading the version of the tables. If the connection breaks or the server is busy, it
-   * runs again, so `work` must begin by reading how far the hub is: the first transaction may have been committed.
+   * Runs `work` in a transaction. If the connection breaks or the server is busy, it runs again, so `work` must begin by reading how
+   * far the hub is: the first transaction may have been committed.
+   *
+   * Each transaction begins by reading the version of the tables, so a newer one is noticed.
+   *
    * @throws {StoreError} `HUB_UNREACHABLE`, `HUB_REFUSED`, `HUB_NOT_READY`, `FORMAT_UNSUPPORTED`, and what `work` throws.
    */
   transaction<T>(work: (client: PoolClient, found: HubVersion) => Promise<T>, signal?: AbortSignal): Promise<T> {

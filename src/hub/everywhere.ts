@@ -39,8 +39,8 @@ const WORDS_MAX = 6;
 const COUNTED_MAX = 8;
 
 /**
- * The planner would read the whole table for a word that it takes for common, or start processes, which takes longer than a search. For
- * single words the index returns about this many messages instead of all.
+ * The planner would read the table from its beginning if it takes a word for common. That is slow if only the newest messages have it.
+ * To start other processes takes longer than a search. For single words the index returns about this many messages instead of all.
  */
 const COUNTING = `SET LOCAL enable_seqscan = off; SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL gin_fuzzy_search_limit = ${RARE_MAX}`;
 const SEARCHING = "SET LOCAL gin_fuzzy_search_limit = 0";
@@ -135,6 +135,7 @@ interface CountedWord {
   isRare: boolean;
 }
 
+/** Returns the words that messages have, the rarest first. */
 async function rarestFirst(client: PoolClient, schema: string, words: readonly string[]): Promise<CountedWord[]> {
   await client.query(COUNTING);
   const counts = words.map(
@@ -152,7 +153,11 @@ async function rarestFirst(client: PoolClient, schema: string, words: readonly s
     .map(({ word, count }) => ({ word, isRare: count < RARE_MAX }));
 }
 
-/** Returns a query for messages with all of the common words. If too few have all, the commonest are left out, down to `countMin` words. */
+/**
+ * Returns a query for the messages that have all of the common words. If too few have all, the commonest are left out, one after another.
+ *
+ * @param countMin  How many words stay at least.
+ */
 async function commonQuery(
   client: PoolClient,
   schema: string,

@@ -24,12 +24,15 @@ export interface PushOptions {
   sessions?: readonly string[];
   /** The projects whose sessions may leave this machine. Sessions without a project go only if `sessions` names them. */
   projects?: readonly string[];
-  /** True to send a session that has gone on both here and elsewhere as one of its own, which it then stays; by default it is only named. */
+  /**
+   * True to send a session that has gone on both here and elsewhere as one of its own, which it then stays. False by default: then it
+   * is only named.
+   */
   fork?: boolean;
   /**
-   * Decides about this store's own or taken sessions of which the hub has forgotten messages; without `sessions`, those that an earlier push
-   * has named. `keep`: they are kept, and named no more. `forget`: they are forgotten here, too. `send`: they go to the hub again, as
-   * sessions of their own. By default they are kept, and `kept` in the report names them each time.
+   * Decides about sessions that began in this store, or that it has taken, and of which the hub has forgotten all or some messages. By
+   * default they are kept, and `kept` in the report names them each time. Without `sessions`, it decides about those that an earlier push has named. `keep`: they are kept, and named no more. `forget`: they are forgotten here,
+   * too. `send`: they go to the hub again, as sessions of their own.
    */
   forgotten?: "keep" | "forget" | "send";
   signal?: AbortSignal;

@@ -8,7 +8,10 @@ import { headIn, headNote } from "./unsent.ts";
 export interface PullOptions {
   /** True to go on with the session in this store: only this store may push it from then on. False by default. */
   take?: boolean;
-  /** True to keep what is here as a session of its own, if both have gone on, and to bring the hub's as another; by default it is refused. */
+  /**
+   * True to keep what is here as a session of its own, if both have gone on, and to bring the hub's as another one. False by default:
+   * then it is refused.
+   */
   fork?: boolean;
   /** The project of the session, if you may see several sessions with this id. */
   project?: string;

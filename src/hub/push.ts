@@ -38,7 +38,12 @@ export class Pusher {
     this.#repositories = link.repositories;
   }
 
-  /** Sends what the hub lacks of a session. Each transaction is noted, so any push continues one that was cut off. @param project  Its name there. */
+  /**
+   * Sends what the hub lacks of a session, in as many transactions as it takes. What was sent is noted after each, and a push that was
+   * cut off is continued by any other.
+   *
+   * @param project  What its project is called on the hub.
+   */
   async push(sessionId: string, project: string): Promise<PushedSession> {
     let sent = 0;
     let outcome: PushOutcome | undefined;
@@ -77,7 +82,11 @@ export class Pusher {
     return unsentFrom(this.#repositories, sessionId, place).events.length > 0;
   }
 
-  /** Deletes on the hub what was forgotten in the store. `refusedCount`: sessions that it still has, because another role began them. */
+  /**
+   * Deletes on the hub what was forgotten in the store.
+   *
+   * @returns how many sessions it had, and how many it still has, because another role began them.
+   */
   async forget(): Promise<{ forgottenCount: number; refusedCount: number }> {
     const { database } = this.#repositories;
     const numbers = this.#link.read(() => forgottenNumbers(this.#repositories));
@@ -134,8 +143,10 @@ export class Pusher {
   }
 
   /**
-   * Inserts the row of a session. Title and items go with the first events, once its number is noted. If messages of it were forgotten
-   * here, what the hub had goes first, unless it has more than this store knows. @returns false if the hub has something else of it.
+   * Inserts the row of a session, without its title and items: they go with the first events, once its number is noted. If messages
+   * of it were forgotten here, what the hub had goes first, unless it has more than this store knows.
+   *
+   * @returns false if the hub has something else of it.
    */
   async #begin(sessionId: string, project: string): Promise<boolean> {
     const notes = this.#link.notes(sessionId);
@@ -161,7 +172,10 @@ export class Pusher {
   }
 
   /**
-   * Sends the next events after a place, in one transaction. @param keep  How many messages of the path on the hub stay; by default all.
+   * Sends the next events after a place, in one transaction.
+   *
+   * @param notes  What the hub has of the session.
+   * @param keep  How many messages of the path on the hub stay; undefined if all do.
    * @returns "refused" if the log on the hub is not as this store knows it, or another store has taken the session.
    */
   async #sendFrom(
@@ -218,8 +232,10 @@ export class Pusher {
   }
 
   /**
-   * Finds out what the hub has of a session, and brings the notes up to date. It reads the whole log, for what is rare: a rewind, a lost
-   * answer, a copy of this file, a session that was taken. @returns what became of it; or how many messages were sent.
+   * Finds out what the hub has of a session, and brings the notes up to date. It reads the whole log, so it is for what is rare: a
+   * rewind, an answer that was lost, a copy of this file, a session that was taken.
+   *
+   * @returns what became of it; or how many messages were sent.
    */
   async #reconcile(sessionId: string, project: string): Promise<PushOutcome | number> {
     const row = await rowOf(this.#link, sessionId);

@@ -91,7 +91,9 @@ export function forgottenOnHub(store: Store): string[] {
 }
 
 /**
- * Returns the sessions that a push may send: by default those of `projects`. Copies are left out.
+ * Returns the sessions that a push may send.
+ *
+ * @param ids  By default the sessions of `projects`. Copies are left out.
  * @throws {StoreError} `SESSION_NOT_FOUND`; `STORE_CORRUPT`, unless `onDamaged` is given.
  */
 export function sessionsToPush(

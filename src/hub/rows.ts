@@ -26,7 +26,11 @@ export const HEAD_DIGEST = "left(encode(sha256(head), 'hex'), 32)";
 export const SESSION_COLUMNS = `session_no AS "sessionNo", origin, session_id AS name, holder, began_by AS "beganBy", project, ${HEAD_DIGEST} AS head, length,
   message_count AS "messageCount", last_at_ms AS "lastAtMs", pushed_by AS "pushedBy"`;
 
-/** Yields the events of a session's log from a place to its end, as many as a push has sent at once. `length` counts all until then. */
+/**
+ * Yields the events of a session's log from a place on, as many as a push has sent at once. `length` counts all until then.
+ *
+ * @param until  How many events the session's row says that it has.
+ */
 export async function* logFrom(
   link: Link,
   { sessionNo, length: until }: Pick<SessionRow, "sessionNo" | "length">,
@@ -60,6 +64,7 @@ export async function rowOf(link: Link, sessionId: string): Promise<SessionRow |
   });
 }
 
+/** Reads the whole log of a session. */
 export async function pathOnHub(link: Link, row: SessionRow): Promise<HubPath> {
   const path = new HubPath();
   for await (const { events } of logFrom(link, row, 0)) path.add(events);

@@ -29,7 +29,10 @@ const OVERLAP = "10 minutes";
 /** So many rows are read at once, with the items of their sessions. */
 const PAGE = 100;
 
-/** SQL: the followed sessions after a number that were pushed since the mark or are tried again, and of which the store lacks something. */
+/**
+ * SQL: the sessions of followed projects after a number that were pushed since the mark, or are to be tried again. Those of which the
+ * store has a copy with all of it are left out.
+ */
 const FOLLOWED = (schema: string): string => `FROM ${schema}.sessions s
   LEFT JOIN unnest($9::bigint[], $10::bigint[], $11::text[]) AS had(no, had_length, had_head) ON no = session_no
   WHERE (pushed_at >= coalesce($1::timestamptz - $8::interval, '-infinity') OR session_no = ANY ($6)) AND session_no > $7
@@ -38,8 +41,8 @@ const FOLLOWED = (schema: string): string => `FROM ${schema}.sessions s
       OR EXISTS (SELECT FROM unnest($4::text[], $5::bigint[]) AS f(name, since) WHERE f.name = s.project AND last_at_ms >= f.since))`;
 
 /**
- * SQL: when the server was asked, by its clock. For a replica, which may lag: when its last transaction ended. That is null if it got none
- * since its start, and stays the same while nobody writes.
+ * SQL: when the server was asked, by its clock. A replica may lag, so it is when the last transaction ended that it has. That is null
+ * if it has got none since it started, and stays while nobody writes.
  */
 const ASKED_AT = "CASE WHEN pg_is_in_recovery() THEN pg_last_xact_replay_timestamp() ELSE now() END";
 /** SQL: true if a replica may lack what the store has. */

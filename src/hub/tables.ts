@@ -1,6 +1,9 @@
 import { StoreError } from "../core/errors.ts";
 
-/** Of the tables, and of what clients write into them. A client works with the versions beside its own, so a team need not upgrade at once. */
+/**
+ * The version of the tables, and of what clients write into them. A client works with the version before and the one after its own, so
+ * that a team need not upgrade at once.
+ */
 export const VERSION = 1;
 
 /** The lowest version of clients that these tables admit: they write what all others can read. */
@@ -30,8 +33,11 @@ const BODY_BYTES_MAX = 240_000_000;
 const NAME_CHARS_MAX = 4_096;
 
 /**
- * SQL that makes the schema of a team, with names as identifiers and `roles` as literals. Rights are plain grants. Policies only see to
- * it that nobody deletes what another role began, or pushes in another's name.
+ * SQL that makes the schema of a team. Rights are plain grants; policies only see to it that nobody deletes what another role began, or
+ * pushes in another's name. They are of no concern to readers. There are no functions and no triggers.
+ *
+ * @param names  The schema and the roles, as identifiers.
+ * @param roles  The roles, as literals.
  */
 export function tablesOf({ schema, read, write }: Roles & { schema: string }, roles: Roles): string {
   return `

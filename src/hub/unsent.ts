@@ -28,7 +28,10 @@ export interface Place {
   entryId: number;
 }
 
-/** Returns the place up to which the hub has a session; undefined if what it has is no longer the beginning of the path. */
+/**
+ * Returns the place up to which the hub has a session; undefined if what it has is no longer the beginning of the path, because the
+ * session went back.
+ */
 export function placeSent(repositories: Repositories, sessionId: string): Place | undefined {
   const { database, messages } = repositories;
   return database.read(() => {
@@ -177,7 +180,10 @@ export interface CommonPlace {
   isForgotten(message: HubMessage): boolean;
 }
 
-/** Compares a session with its path on the hub. Messages of the hub that were forgotten here, or that the store has had, are passed over. */
+/**
+ * Compares a session with its path on the hub. If messages were forgotten here, the hub's are passed over that the store has had, or
+ * that are the forgotten ones.
+ */
 export function commonPlace(
   repositories: Repositories,
   sessionId: string,

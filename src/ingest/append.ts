@@ -35,10 +35,15 @@ export interface AppendOptions<Row = MessageRow> {
 }
 
 /**
- * Appends messages in one transaction, and moves the frontier if the window is then under pressure. A message whose `id` the session
- * holds is not appended again. If this throws, load the session again, because steps may be placed that are not stored.
- * @throws {StoreError} `SESSION_CHANGED`; `MESSAGE_CONFLICT` if the session holds or has forgotten another message with an id;
- * `MESSAGE_INVALID` for a pinned result whose call is not pinned; `EMBEDDER_MISMATCH`.
+ * Appends messages in one transaction: when this returns, all of them are stored, or none. If the window is then under
+ * pressure, the frontier moves. A message whose `id` the session holds is not appended again, so a caller may retry
+ * after a crash.
+ *
+ * If this throws, load the session again, because steps may be placed that are not stored.
+ *
+ * @throws {StoreError} `SESSION_CHANGED` if the session's next seq is not `seqExpected`; `MESSAGE_CONFLICT` if the
+ * session holds or has forgotten another message with an id; `MESSAGE_INVALID` for a pinned result whose call is not pinned;
+ * `EMBEDDER_MISMATCH`.
  */
 export function append<Row extends MessageRow>(
   repositories: Repositories,
@@ -105,7 +110,10 @@ export function appendToBranch(
   });
 }
 
-/** Returns the session as it is now. Call it in the transaction that will write. Reads nothing unless another connection has committed. */
+/**
+ * Returns the session as it is now, if another process may have written to it. Call it inside the transaction that will
+ * write. Nothing is read unless `data_version` shows that another connection has committed.
+ */
 export function caughtUp(repositories: Repositories, state: SessionState): SessionState {
   const dataVersion = repositories.database.dataVersion();
   if (dataVersion === state.dataVersion) return state;
@@ -129,7 +137,10 @@ export function caughtUp(repositories: Repositories, state: SessionState): Sessi
   return { ...current, settings, foreignMoves, nextMove, loadedSeq, openClusters, themes };
 }
 
-/** Call it in each transaction that moves the frontier: another process may have run `reembed`. @throws {StoreError} `EMBEDDER_MISMATCH`. */
+/**
+ * Asserts that this embedder is in use. Call it inside each transaction that moves the frontier, because another
+ * process may have run `reembed`. @throws {StoreError} `EMBEDDER_MISMATCH`.
+ */
 export function assertEmbedder({ embedderId }: Pick<SessionState, "embedderId">, { id }: EmbedderTerms): void {
   if (embedderId !== id) throw new StoreError("EMBEDDER_MISMATCH", { stored: embedderId, given: id });
 }
@@ -168,7 +179,10 @@ function forgottenMessagesOf(
   };
 }
 
-/** Leaves the results of injected calls out of a row's text, and drops its vector, which was computed before the transaction. */
+/**
+ * Leaves the results of injected calls out of a row's text. The row then has no vector, because vectors are computed before a
+ * transaction.
+ */
 function withoutInjectedResults(row: MessageRow, { openStep }: SessionState): MessageRow {
   const callIds = openStep?.injectedCallIds;
   if (row.role !== "tool" || callIds === undefined || callIds.size === 0) return row;

@@ -21,7 +21,10 @@ export function compact(repositories: Repositories, known: SessionState, embedde
   });
 }
 
-/** Moves the frontier after vectors were stored, so that the next append need not move it by thousands. @returns false if nothing changed. */
+/**
+ * Moves the frontier after vectors were stored, so that the next append does not move it by thousands of messages.
+ * @returns false if nothing changed.
+ */
 export function moveAfterVectors(
   repositories: Repositories,
   sessionId: string,
@@ -47,7 +50,12 @@ export interface IdleOptions {
   signal: AbortSignal;
 }
 
-/** Moves the frontier of every idle session, and lets those sleep that need no more moves. `verify` reports damaged ones. */
+/**
+ * Moves the frontier of every idle session, and lets those sleep that need no more moves. A damaged session is skipped; `verify`
+ * reports it.
+ *
+ * @throws the signal's reason if it is aborted. Moves that were made stay.
+ */
 export async function moveIdleSessions(repositories: Repositories, options: IdleOptions): Promise<void> {
   const { embedder, nowMs, isSpared, onMoved, signal } = options;
   for (let after: string | undefined = ""; after !== undefined; ) {
@@ -71,8 +79,11 @@ export async function moveIdleSessions(repositories: Repositories, options: Idle
 }
 
 /**
- * Lets all steps of an idle session except the newest graduate, so that recall finds it by its clusters. Contexts stay the same.
- * Open clusters settle as `forest/DESIGN.md` says. Nothing moves while the session waits for a vector, for thirty days at most.
+ * Lets all steps of an idle session except the newest graduate, so that recall finds the session by its clusters.
+ * Contexts stay the same. If the session has been silent for longer than it lasted, its open clusters settle (see
+ * `forest/DESIGN.md`). Nothing moves while the session waits for a vector, for thirty days at most.
+ *
+ * @returns false if nothing changed.
  */
 function moveIdleSession(
   repositories: Repositories,

@@ -73,7 +73,10 @@ export function planIdleMove(
   return planMove(repositories, state, similarityMin, next ?? state, isOver);
 }
 
-/** Returns the seq of the first message whose vector the window waits for: for four hours or 5,000 newer messages at most. */
+/**
+ * Returns the seq of the first message whose vector the window waits for. The wait ends after four hours, or when 5,000
+ * newer messages have been appended.
+ */
 function awaitedFrom({ pendingVectors }: Repositories, { sessionId, window }: SessionState, clock: Clock): number {
   const dueFrom = pendingVectors.firstDue(sessionId, clock() - VECTOR_WAIT_MS_MAX) ?? NOTHING_DUE;
   return Math.max(dueFrom, window.at(-VECTOR_WAIT_MESSAGES_MAX)?.seq ?? 0);
@@ -104,7 +107,10 @@ const PREPARE_MESSAGES = 6;
 /** The steps that one `prepareMove` places. More may wait behind a long message, or for their vectors. */
 const PREPARE_STEPS_MAX = 8;
 
-/** Places steps that the next move will certainly contain, so that it has less to do, up to the first that may still get a vector. */
+/**
+ * Places steps that the next move of the frontier will certainly contain, so that the move has less to do. A step with a message
+ * that may still get a vector waits for the move, and so do all later steps.
+ */
 export function prepareMove(repositories: Repositories, state: SessionState, similarityMin: number): SessionState {
   // Who appends less than that and goes back, or ends, would prepare in vain.
   const isDue = state.nextSeq % PREPARE_MESSAGES === 0 && state.nextSeq >= state.loadedSeq + PREPARE_MESSAGES;

@@ -8,8 +8,11 @@ import { type FreshMessage, indexTexts, type Repositories } from "../store/index
 const NOTING = { actionsOf: actionsOfStep };
 
 /**
- * Adds all missing messages to the full-text index and the table of actions, a hundred in each transaction (about 10 ms). An index
- * with a wrong count is made again. @returns how many messages were read. @throws the signal's reason if it is aborted.
+ * Adds all missing messages to the full-text index and to the table of actions, a hundred in each transaction (about 10 ms). In
+ * between, the event loop and other processes get a turn. An index with a wrong count is made again. @returns how many messages were
+ * read.
+ *
+ * @throws the signal's reason if it is aborted. Messages that were added stay.
  */
 export async function indexTail(repositories: Repositories, options: { signal?: AbortSignal } = {}): Promise<number> {
   let fromScratch = repositories.fullText.wrongClaim() !== undefined;
@@ -60,8 +63,9 @@ const FRESH_MAX = 2 * BATCH_MESSAGES_MAX;
 const CHECKPOINT_TRANSACTIONS = 200;
 
 /**
- * Keeps the tail of the full-text index and the write-ahead log short. After a hundred appended messages it indexes as many: at once
- * if they came together, otherwise when the event loop is idle. It never waits for another process.
+ * Keeps the tail of the full-text index and the write-ahead log short. After a hundred appended messages it indexes as many: at
+ * once if they came together, and otherwise when the event loop is idle, so that no single append waits for it. It never waits for
+ * another process.
  */
 export class TailIndexer {
   readonly #repositories: Repositories;

@@ -12,9 +12,11 @@ const MESSAGES = 500;
 const MESSAGES_MIN = 50;
 
 /**
- * Measures, on messages of the store, the cosine that lets as many pairs join as the default embedder's does, which was calibrated on
- * conversations. Returns null for that embedder, if too few messages or no pairs tell, if texts would leave the machine, or if the
- * embedder does not answer.
+ * Measures from which cosine on messages should join, on messages of the store. The default embedder's threshold was calibrated on
+ * conversations. The measured threshold lets as many pairs of messages join, so that clusters have about the same sizes.
+ *
+ * @returns a cosine; null for the default embedder, if the store has too few messages, if no pair would join, if the texts would leave the machine, or if
+ *   the embedder does not answer.
  */
 export async function measuredSimilarity(
   { database, evidence }: Repositories,

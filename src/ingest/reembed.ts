@@ -70,14 +70,17 @@ export interface ReembedPorts {
 }
 
 /**
- * Grows the forest of every session again with another embedder, and replaces the forest in use:
+ * Grows the forest of every session again with another embedder, and replaces the forest in use.
  *
- * 1. Vectors of all messages are staged in the file, in small transactions. The next run continues here if this one is stopped.
+ * 1. Vectors are made for all messages and staged in the file, in small transactions. Meanwhile the forest in use
+ * serves and grows. If the run is stopped, the next run continues here.
  * 2. The new forest grows in memory, following the log in use.
- * 3. One transaction adds the newest messages and writes the new forest, unless many were appended: then all begins again.
+ * 3. One transaction adds the newest messages and writes the new forest.
  *
- * @throws the signal's reason if it is aborted before the switch; an error of the embedder, if trying again does not help;
- * `STORE_BUSY`, `STORE_CORRUPT`, `VECTOR_INVALID`. The forest in use is then unchanged.
+ * The steps repeat until few messages are appended meanwhile.
+ *
+ * @throws the signal's reason if it is aborted before the switch; an error of the embedder, if trying again does not
+ * help; `STORE_BUSY`, `STORE_CORRUPT`, `VECTOR_INVALID`. The forest in use is then unchanged.
  */
 export async function reembed(repositories: Repositories, options: ReembedPorts): Promise<ReembedResult> {
   const { embedder, signal } = options;
@@ -93,7 +96,12 @@ export async function reembed(repositories: Repositories, options: ReembedPorts)
   return { reembedded: true, from, to: embedder.id, ...switched, ...run.counts };
 }
 
-/** Moves the staged vectors of the generation in use to their messages, in small transactions. If the process stops, upkeep continues. */
+/**
+ * Moves the staged vectors of the generation in use to their messages, in small transactions. In between, the event
+ * loop and other processes get a turn. If the process stops, upkeep continues.
+ *
+ * @throws the signal's reason if it is aborted. Vectors that were moved stay.
+ */
 export async function moveVectors(repositories: Repositories, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   while (moveSome(repositories) > 0) {
@@ -235,8 +243,9 @@ class ReembedRun {
   }
 
   /**
-   * Requests the vectors of texts. After a failure it waits, and tries each half alone. A refused batch is split without waiting,
-   * and a single text that is refused gets no vector.
+   * Requests the vectors of texts. If the service is unavailable or its answer is invalid, waits, and then tries each
+   * half alone. A refused batch is split without waiting. A single text that is refused gets no vector, because it must
+   * not stop the run.
    */
   async #remoteVectors(
     embedder: RemoteEmbedder,
@@ -330,7 +339,11 @@ class ReembedRun {
     };
   }
 
-  /** Stages the vectors of the newest messages. @returns those whose vectors a remote embedder owes; undefined if another round is needed. */
+  /**
+   * Stages the vectors of messages appended since the last round, if the embedder is local.
+   * @returns the messages whose vectors become due, because the embedder is remote; undefined if another round is
+   * needed.
+   */
   #stageLast(): number[] | undefined {
     const { reembedding } = this.#repositories;
     const last = reembedding.unstaged(this.#target, this.#stagedTo, LAST_MESSAGES_MAX + 1);
@@ -354,7 +367,10 @@ class ReembedRun {
     return database.read(() => new RegrownForests(this.#repositories, this.#target, terms));
   }
 
-  /** True if another process has made the new generation. @throws {StoreError} `EMBEDDER_MISMATCH` if it used another embedder. */
+  /**
+   * Returns true if another process has already made the new generation with this embedder.
+   * @throws {StoreError} `EMBEDDER_MISMATCH` if it used another embedder.
+   */
   #isOvertaken(): boolean {
     const { database, generations } = this.#repositories;
     const { id, embedderId } = database.read(() => generations.newest()!);

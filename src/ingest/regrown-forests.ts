@@ -28,8 +28,10 @@ const PAGE_ROWS = 100;
 export type Followed = "more" | "current" | "unstaged" | "stale";
 
 /**
- * The forests of all sessions, grown again in memory from staged vectors while the forests in use still grow. Steps enter in the
- * order of the log in use, as if the store had always used the new embedder, but with the newest settings for all.
+ * The forests of all sessions, grown again in memory from staged vectors while the forests in use still grow.
+ *
+ * Steps enter in the order of the log in use. So the new log is what the store would have if it had always used the new
+ * embedder. But the newest settings apply to all steps, and forgotten messages are left out.
  */
 export class RegrownForests {
   readonly #repositories: Repositories;
@@ -57,6 +59,7 @@ export class RegrownForests {
     return this.#followedTo;
   }
 
+  /** Keyed by session id. */
   get sessions(): ReadonlyMap<string, RegrownSession> {
     return this.#sessions;
   }
@@ -209,8 +212,9 @@ export class RegrownSession {
   }
 
   /**
-   * Follows the settling of a cluster of the old forest. If its last step did not fill it and it was the last open one, the session
-   * was over, and all clusters settle. Otherwise the new forest decides itself.
+   * Follows the settling of a cluster of the old forest. If its last step did not fill it and it was the last open one, the session was
+   * over, and all clusters settle. Otherwise the new forest decides itself. @returns the newest position of the new
+   * log.
    */
   settle(rootBefore: number, position: number, options: PlacementOptions): number {
     const cluster = this.#openBefore.get(rootBefore);
@@ -268,7 +272,10 @@ interface Compared {
   root: number | undefined;
 }
 
-/** Finds the summaries that stay, because a cluster of the new forest once held exactly their steps. Such a match never changes. */
+/**
+ * Finds the summaries that need not be paid for again, because a cluster of the new forest held exactly the steps that they
+ * cover at some log position. A match never changes, so it is remembered.
+ */
 export class CarriedSummaries {
   readonly #repositories: Repositories;
   /** Keyed by summary. */

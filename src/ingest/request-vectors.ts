@@ -8,7 +8,9 @@ export const CALL_MS_MAX = 180_000;
 
 /**
  * Requests a vector for each text, and checks the vectors. `onSend` is called before each request that is paid for.
- * @throws {StoreError} `MODEL_UNAVAILABLE` after `CALL_MS_MAX`, `MODEL_ANSWER_INVALID`, `VECTOR_INVALID`; what the embedder throws.
+ *
+ * @throws the signal's reason once it is aborted; an error of the embedder; {StoreError} `MODEL_UNAVAILABLE` after
+ * `CALL_MS_MAX`, `MODEL_ANSWER_INVALID`, `VECTOR_INVALID`.
  */
 export async function requestVectors(
   embedder: RemoteEmbedder,

@@ -12,7 +12,10 @@ const PAGE_CLUSTERS = 500;
 /** Assigned clusters that stay in memory between calls, in whole projects: 100 MB with vectors of 512 numbers. */
 const KEPT_CLUSTERS_MAX = 50_000;
 
-/** Assigns settled clusters to subjects. Those used last stay in memory: loading 20,000 clusters takes a second, one more a millisecond. */
+/**
+ * Assigns settled clusters to the subjects of their projects. Subjects of the projects used last stay in memory.
+ * Loading those of 20,000 clusters takes a second; assigning one more cluster takes a millisecond.
+ */
 export class SubjectPlacer {
   readonly #repositories: Repositories;
   readonly #batchMax: number;
@@ -25,8 +28,11 @@ export class SubjectPlacer {
   }
 
   /**
-   * Assigns the settled clusters that have no subject, in the order in which they settled, in small transactions. Only one call may
-   * run at a time in this store. Other processes may do the same: a subject depends only on the log. `verify` reports damaged projects.
+   * Assigns the settled clusters that have no subject, in the order in which they settled, in small transactions. Only
+   * one call may run at a time in this store. Other processes may do the same: each cluster is assigned once, and its
+   * subject depends only on the log. A damaged project is skipped; `verify` reports it.
+   *
+   * @throws the signal's reason if it is aborted. Assignments that were made stay.
    */
   async placeAll(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();

@@ -3,7 +3,10 @@ import { addTo } from "../core/groups.ts";
 /** A message of the host's array or of the session, as `sync` compares them. */
 export interface SyncKey {
   externalId: string | undefined;
-  /** See `digestOf`. That of a tool message is made of its call ids, because hosts shorten old outputs. */
+  /**
+   * Equal messages have equal digests. The digest of a tool message is made of its call ids, because hosts shorten old
+   * outputs. For other messages see `digestOf`.
+   */
   digest: string;
   /** For a message of the host's array that was forgotten in the session: the digests of the places that it may match. */
   places?: readonly string[];
@@ -19,18 +22,26 @@ export const NAMED_FORGOTTEN_PLACE = "id";
 const CANDIDATES_MAX = 64;
 
 /**
- * Returns the indexes in `history` of the messages that the session does not hold, in order. The host passes its whole array each
- * turn, and may have dropped old messages or replaced them by a summary, so positions mean nothing. Two messages are the same if their
- * ids are equal, or, if one has no id, their content. The longest common subsequence aligns the array with the known messages:
+ * Returns the indexes in `history` of the messages that the session does not hold, in order.
+ *
+ * The host passes its whole array each turn. It may have dropped old messages or replaced them by a summary, so
+ * positions mean nothing. Two messages are the same if their ids are equal. If one has no id, their content is
+ * compared. The longest common subsequence aligns the array with the known messages:
  *
  * - A message after the last match is new, even if the same words were said before.
- * - An earlier unmatched message is new, unless the session holds an equal one that is also unmatched, such as a system prompt.
- * - A forgotten message matches as if it were still stored, by its place and the digest of its content.
- * - A new message at the front may be the host's summary of everything, after which old words are said again. So if the match lacks the
- * newest known message and a new one comes before it, only matches at the front count. Otherwise the host has only gone back.
+ * - An earlier unmatched message is new, unless the session holds an equal message that is also unmatched. So a system
+ * prompt that the host keeps at the front is stored only once.
  *
- * @param last  The host's array of the last call, if known: its order is another, with a summary before older messages. Of `stored`
- * and `last`, the longer match counts.
+ * A forgotten message matches as if it were still stored: its place is known, and its content by a digest. So it is not new again,
+ * but the same words are if they are said after the last match, or under another id.
+ *
+ * A new message at the front may be the host's summary of everything, after which old words are said again. So if the
+ * match does not include the newest known message and a new message comes before it, only matches at the front of the
+ * array count. If no new message comes before the match, the host has only gone back a few messages.
+ *
+ * @param stored  The session's messages in order.
+ * @param last  The host's array of the last call, if known. All of it is stored. Of `stored` and `last`, the longer
+ * match counts. Their orders differ: the host puts its summary before messages that were stored earlier.
  */
 export function newMessages(
   history: readonly SyncKey[],
@@ -120,6 +131,7 @@ function nearest(indexes: readonly number[], index: number): readonly number[] {
   return indexes.slice(first, first + CANDIDATES_MAX);
 }
 
+/** A chain of matches, newest first. */
 interface Match {
   index: number;
   knownIndex: number;
@@ -130,9 +142,12 @@ interface Match {
 }
 
 /**
- * Returns the longest chain of (index, known index) pairs that rises in both, and of equally long ones the latest. A Fenwick tree holds,
- * for every known index, the best chain that ends before it (Hunt and Szymanski, CACM 20(5), 1977).
+ * Returns the longest chain of (index, known index) pairs that rises in both. Of chains of equal length, the latest
+ * wins. A Fenwick tree holds, for every known index, the best chain that ends before it (Hunt and Szymanski, "A fast
+ * algorithm for computing longest common subsequences", CACM 20(5), 1977).
+ *
  * @param candidates  For each index the known indexes that it may match, in rising order.
+ * @returns the indexes of the chain, and its last known index, which is -1 if the chain is empty.
  */
 function longestCommonSubsequence(
   candidates: readonly (readonly number[])[],

@@ -27,8 +27,10 @@ export interface Undone {
 }
 
 /**
- * Takes the last rewind back. What was appended since becomes a branch, and the superseded messages come back with their ids and their
- * summaries, in about half the time of appending them. @throws {StoreError} `SESSION_NOT_FOUND`, `EMBEDDER_MISMATCH`.
+ * Takes the last rewind back. What was appended since becomes a branch, and the superseded messages come back with their ids. They
+ * enter the forest as if they were appended now, which takes about half the time of appending them. Their summaries come back, too.
+ *
+ * @throws {StoreError} `SESSION_NOT_FOUND`, `EMBEDDER_MISMATCH`.
  */
 export function undo(repositories: Repositories, sessionId: string, { embedder, clock, terms }: UndoOptions): Undone {
   const { sessions } = repositories;
@@ -43,8 +45,10 @@ export function undo(repositories: Repositories, sessionId: string, { embedder, 
 }
 
 /**
- * Puts the messages of a branch back to the end of their session, where it began, as if appended now. Call it inside a transaction.
- * @throws {StoreError} `EMBEDDER_MISMATCH`.
+ * Puts the messages of a branch back to the end of their session, which must be where the branch begins. The messages enter the
+ * forest as if they were appended now. Call it inside a transaction.
+ *
+ * @returns how many they are. @throws {StoreError} `EMBEDDER_MISMATCH`.
  */
 export function bringBack(
   repositories: Repositories,
@@ -79,9 +83,13 @@ export interface FollowOptions extends Omit<UndoOptions, "terms"> {
 }
 
 /**
- * Moves a session to a point in its transcript: supersedes the messages after it, and restores superseded ones before it. Only messages
- * of the transcript make the session go back. What the user of the store has superseded stays so. `undo` takes back neither this nor an
- * earlier rewind that began after the point. @returns false if it was there. @throws {StoreError} `EMBEDDER_MISMATCH`.
+ * Moves a session to a point in its transcript: supersedes the messages after the point, and restores superseded messages before
+ * it. Call it inside a transaction.
+ *
+ * Only messages of the transcript make the session go back. What the user of the store has superseded stays superseded. `undo`
+ * cannot take this back, nor any earlier rewind that began after the point.
+ *
+ * @returns false if the session was already at the point. @throws {StoreError} `EMBEDDER_MISMATCH`.
  */
 export function followTranscript(
   repositories: Repositories,
@@ -127,7 +135,10 @@ export function followTranscript(
   });
 }
 
-/** True if a branch has results of a call that the session got later. They cannot come back: a step is named after its oldest message. */
+/**
+ * Returns true if a branch has results of a call that the session got later. They cannot come back: a step is named after its
+ * first message, which is its oldest.
+ */
 function answersNewerCall(
   repositories: Repositories,
   sessionId: string,

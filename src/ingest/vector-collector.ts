@@ -74,6 +74,7 @@ export interface EmbedOptions {
   onUsage?: OnUsage;
 }
 
+/** The embedder of an open store. `reembed` replaces it. */
 export interface EmbedderInUse {
   embedder: Embedder;
   placing: EmbedderTerms;
@@ -107,8 +108,11 @@ export class VectorCollector {
   }
 
   /**
-   * Requests the vectors that are due. Errors of the embedder are in the result. Each message is claimed by one process.
-   * @throws the signal's reason if it is aborted; `EMBEDDER_MISMATCH` if another process has run `reembed`; an error of the store.
+   * Requests the vectors that are due. Errors of the embedder are in the result. Other processes may do the same: each
+   * message is claimed by one of them.
+   *
+   * @throws the signal's reason if it is aborted; `EMBEDDER_MISMATCH` if another process has run `reembed`; an error of
+   * the store. Vectors that were written stay.
    */
   async embed(options: EmbedOptions): Promise<EmbedResult> {
     const { inUse, repositories, clock } = this.#ports;
@@ -134,7 +138,10 @@ export class VectorCollector {
     }
   }
 
-  /** Returns when the next due vector may be requested that could not be at `sinceMs`; undefined if none is due, or the account was refused. */
+  /**
+   * Returns when the next due vector of a session may be requested, if it could not be at `sinceMs`; undefined if no
+   * vector is due, or if the account was refused.
+   */
   nextTryAfter(sessionId: string, sinceMs: number): number | undefined {
     const { inUse, repositories, clock } = this.#ports;
     if (!isRemote(inUse.embedder)) return undefined;
@@ -158,7 +165,11 @@ export class VectorCollector {
   }
 }
 
-/** Requests vectors, oldest messages first, in several calls at once: each batch is claimed, sent outside any transaction, and stored. */
+/**
+ * Requests vectors, oldest messages first, in several calls at once. Each batch is claimed in a short transaction, sent
+ * outside any transaction, and stored in another. A message that failed is tried again later, unless the service
+ * refuses it and accepts others.
+ */
 class EmbedRun {
   readonly #ports: VectorCollectorPorts;
   readonly #service: Service;

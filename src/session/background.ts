@@ -36,6 +36,7 @@ export class Background implements Resolving {
     this.#runIn(0);
   }
 
+  /** Call this after each change of the session. */
   wake(): void {
     if (this.#running === undefined) this.#runIn(DEBOUNCE_MS);
     else this.#isWoken = true;

@@ -237,8 +237,9 @@ export class Contexts {
   }
 
   /**
-   * Returns the view with messages before the frontier that fill the budget. In work with tools these are long: the window's start would
-   * move too often, and the digest holds more that is used again. So the memory message gets the room that the window will hardly need.
+   * Returns the view with messages before the frontier that fill the budget. In work with tools, they are long, so that the start of the
+   * window would move too often, and the digest holds more of what is used again. So the memory message gets the room that the window
+   * will probably not need.
    */
   #filledView(state: SessionState, cold: ColdPart, source: StrategySource, tokensMax: number): RenderView {
     const hasCalls = ({ parts }: Message): boolean => parts.some(({ type }) => type === "tool_call");

@@ -12,9 +12,12 @@ import { staticEmbedder } from "../models/static/embedder.ts";
 const FOLDER = "folder:";
 
 /**
- * Returns the embedder for a name that a person typed: `hashing`, `gemini`, `ollama:nomic-embed-text` or a model of another known server,
- * `folder:PATH` for a static model, or an embedder's id. `dimension` is that of `gemini` or a server's model, by default its own. If
- * `keyless`, the key may be missing, and calls then fail. @throws {StoreError} `OPTION_INVALID`, `MODEL_REFUSED`, `PACKAGE_MISSING`.
+ * Returns the embedder for a name that a person typed: `hashing`, `gemini`, `ollama:nomic-embed-text` or a model of another
+ * known server, `folder:PATH` for a static model, or an embedder's id.
+ *
+ * @param dimension  The dimension of the vectors of `gemini` or of a server's model; by default the model's own.
+ * @param keyless  True if the key may be missing. Without a key, the embedder's calls fail.
+ * @throws {StoreError} `OPTION_INVALID`, `MODEL_REFUSED`, `PACKAGE_MISSING`.
  */
 export function embedderNamed(name: string, dimension: number | undefined, { keyless = false } = {}): Embedder {
   const [, server = "", model = ""] = /^([a-z]+):(.+)$/.exec(name) ?? [];
@@ -42,7 +45,10 @@ export function embedderWithId(id: string, { keyless = false } = {}): Embedder {
   return keyless ? orKeyless((options) => embedderById(id, options)) : embedderById(id);
 }
 
-/** Returns the embedder that a store was written with. Calls fail without its key. @throws {StoreError} `EMBEDDER_MISMATCH` for an unknown one. */
+/**
+ * Returns the embedder that a store was written with. Its calls fail if the key is missing: searches then use words only, and
+ * appended messages wait for their vectors. @throws {StoreError} `EMBEDDER_MISMATCH` if Coppice does not have this embedder.
+ */
 export function storedEmbedder(id: string): Embedder {
   try {
     return embedderWithId(id, { keyless: true });

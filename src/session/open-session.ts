@@ -36,8 +36,10 @@ export interface SessionOrigin {
 }
 
 /**
- * Creates the session with this id, or brings its names and settings up to date. @returns its id: another one if another process has just
- * created a session with the same origin. @throws {StoreError} `SESSION_CONFLICT`, `SESSION_SUPERSEDED`, `OPTION_INVALID`, `STORE_READONLY`.
+ * Creates the session with this id, or brings its names and settings up to date.
+ *
+ * @returns the session's id. It differs from `id` if another process has just created a session with the same origin.
+ * @throws {StoreError} `SESSION_CONFLICT`, `SESSION_SUPERSEDED`, `OPTION_INVALID`, `STORE_READONLY`.
  */
 export function openSession(ports: SessionPorts, id: string, options: SessionOptions, origin?: SessionOrigin): string {
   const { repositories, clock, changes } = ports;
@@ -119,7 +121,10 @@ function forkSeqOf(
   return messages.byExternalId(parentSessionId, origin.forkedAfter)?.seq;
 }
 
-/** Returns by what imports find a new session again. One from another store keeps its names, or has its id there if they are taken here. */
+/**
+ * Returns the source and external id by which later imports find a new session. A session from another store keeps its own. If
+ * these are taken here, its id in the other store becomes its external id.
+ */
 function namesOf({ sessions }: Repositories, id: string, origin: SessionOrigin | undefined) {
   const own = { source: origin?.source, externalId: origin?.externalId };
   if (origin?.exported === undefined || id !== origin.externalId) return own;

@@ -108,7 +108,10 @@ const FRESH_CHARS_MAX = 64 * 1024;
 /** Another writer may change the session during `sync`. Then `sync` starts again, up to this many times. */
 const SYNC_ATTEMPTS_MAX = 10;
 
-/** The only implementation of `Session`. Methods that are not in `Session` are internal: see `internalsOf`. */
+/**
+ * The only implementation of `Session`. Methods that are not in `Session` are internal: see `internalsOf`. It is long because
+ * `Session` has many methods; what they do is in the rooms below.
+ */
 export class OpenedSession implements Session {
   readonly id: string;
   readonly #ports: SessionPorts;
@@ -237,7 +240,12 @@ export class OpenedSession implements Session {
     };
   }
 
-  /** Leaves out of `unknown` what was forgotten under its id, and results of forgotten calls, which a host may have shortened. */
+  /**
+   * Leaves out what was forgotten under its id, and results of calls that were forgotten. A host may have shortened the results, so
+   * that their content is not recognized.
+   *
+   * @param unknown  The indexes of messages that the session does not hold, in order.
+   */
   #withoutForgotten(
     messages: readonly ParsedMessage[],
     keys: readonly SyncKey[],
@@ -284,7 +292,10 @@ export class OpenedSession implements Session {
     return this.#resolver.resolveDirty(options, { isImported: false, hasUpkeep: true });
   }
 
-  /** Like `resolveDirty`, for imports: without upkeep, and with overviews only for work with tools, whose contexts have no room for more. */
+  /**
+   * Like `resolveDirty`, for imports, which resolve many sessions: without the store's upkeep. Work with tools gets an overview only,
+   * because contexts of it have hardly any room for what else a model would be paid for.
+   */
   async resolveImported(options: { signal?: AbortSignal } = {}): Promise<ResolveResult> {
     return this.#resolver.resolveDirty(options, { isImported: true, hasUpkeep: false });
   }

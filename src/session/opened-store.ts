@@ -198,7 +198,10 @@ function refuseWork(actual: unknown): never {
   throw new StoreError("OPTION_INVALID", { option: "the work of atomically", expected, actual });
 }
 
-/** The only implementation of `Store`. Methods that are not in `Store` are internal: see `internalsOf`. */
+/**
+ * The only implementation of `Store`. Methods that are not in `Store` are internal: see `internalsOf`. It is long because `Store` has
+ * many methods; each is a few lines.
+ */
 export class OpenedStore implements Store {
   readonly #database: StoreDatabase;
   readonly #repositories: Repositories;
@@ -470,7 +473,11 @@ export class OpenedStore implements Store {
     return backupStore(this.#database, textValue("path", path), checked, this.#closing.signal);
   }
 
-  /** Puts a copy of this store in the place of another, if `verify` finds nothing wrong with it: see `restoreStore`. */
+  /**
+   * Puts a copy of this store in the place of another, which is kept under another name, if `verify` finds nothing wrong with this one.
+   *
+   * @throws {StoreError} `STORE_CORRUPT`; see `restoreStore`.
+   */
   async restoreTo(
     path: string,
     {
@@ -657,7 +664,10 @@ export class OpenedStore implements Store {
     return this.#database.read(() => exclusionsOf(this.#repositories));
   }
 
-  /** Some number changes whenever anyone appends, forgets, goes back, renames or moves a frontier. The call takes microseconds. */
+  /**
+   * Returns the version of the store's contents. Some number in it changes whenever anyone appends, forgets, goes back, renames
+   * or moves a frontier. The call takes microseconds.
+   */
   position(): { dataVersion: number; ownChanges: number; newestMessageId: number; logPosition: number } {
     const { messages, unions } = this.#repositories;
     return this.#database.read(() => ({

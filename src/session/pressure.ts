@@ -24,7 +24,10 @@ export interface Pressure {
   unsummarizedCount: number;
 }
 
-/** @param compactableTo  The first seq that `compact` would leave in the window. @param rendered  Tokens of the smallest context if none fits. */
+/**
+ * @param compactableTo  The first seq that `compact` would leave in the window.
+ * @param rendered  The context without a query. If none fits, the tokens of the smallest context.
+ */
 export function pressureOf(
   state: SessionState,
   { pinned, window, themes }: RenderView,

@@ -23,8 +23,9 @@ export interface StartResolvingOptions extends Omit<ContextOptions, "tokensMax">
   /** The most calls to begin; by default any number. A local summarizer is not limited. */
   callsMax?: number;
   /**
-   * The most tokens to send and receive; by default any number. A summary is only begun if its sources and the longest reply fit into the
-   * rest. The total may be a little higher, by instructions and the model's thoughts, which only the count of the service has.
+   * The most tokens to send and receive; by default any number. A summary is only begun if its estimate fits into the rest. The
+   * estimate is the sources plus the longest reply. The total may be a little higher, because the estimate leaves out
+   * instructions and the model's thoughts. After a call, the count of the service replaces the estimate.
    */
   tokensMax?: number;
   /** Called with each event of a summary, such as `started`, `resolved` or `failed`. */
@@ -91,6 +92,7 @@ export class Resolver {
     return this.#background;
   }
 
+  /** Call this after each change of the session. */
   wake(): void {
     this.#background?.wake();
   }

@@ -56,6 +56,7 @@ export interface RootSummary {
   shown: boolean;
 }
 
+/** Returns the clusters of a session, oldest first. */
 export function clustersOf({ clusters }: Repositories, sessionId: string): ClusterInfo[] {
   return toldApart(clusters.withThemes(sessionId)).map((cluster) => {
     const { rootId, logPosition, label, stepCount, settledAt } = cluster;
@@ -64,6 +65,7 @@ export function clustersOf({ clusters }: Repositories, sessionId: string): Clust
   });
 }
 
+/** Returns the themes of a session, oldest first. */
 export function themesOf(repositories: Repositories, sessionId: string): ThemeInfo[] {
   const { clusters, themes, summaries, unions } = repositories;
   const withThemes = toldApart(clusters.withThemes(sessionId));

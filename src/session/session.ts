@@ -74,10 +74,12 @@ export interface Session {
   readonly project: string | null;
 
   /**
-   * Appends one message, or several in one transaction. When this returns, they are on disk, with the vectors of a local embedder. A
-   * message whose `id` and content are stored already, or were forgotten, is not appended again.
+   * Appends one message, or several in one transaction. When this returns, they are on disk. If the embedder is local, their vectors
+   * are too.
    *
    * @param options.seq  The seq that the first message must get. If the session's next seq is another, `SESSION_CHANGED` is thrown.
+   * @returns the message's id and seq; for several messages, a list of these. If a message with the same `id` and content is already
+   *   stored, or was forgotten, nothing is appended.
    * @throws {StoreError} `MESSAGE_INVALID`, `MESSAGE_CONFLICT`, `SESSION_CHANGED`, `STORE_READONLY`, `STORE_CLOSED`,
    *   `STORE_BUSY`, `FILE_NOT_USABLE`, `STORE_CORRUPT`. Then nothing was written.
    */
@@ -85,12 +87,13 @@ export interface Session {
   append(message: MessageInput, options?: AppendOptions): AppendResult;
 
   /**
-   * Appends the new messages of the host's message array, and returns an entry for each. Pass the whole array on each turn. Messages are
-   * matched by `id` or by content. The host may shorten its array: no message is lost or stored twice. Give ids if several writers share a
-   * session, or if the host goes back and repeats messages, because content alone is then ambiguous. Messages that were forgotten here are
-   * not appended again; the same words are, if the user says them again. Only ids tell the two apart if the array has lost the forgotten
-   * message and all that was stored after it: without them, the words are taken for the forgotten message.
+   * Appends the new messages of the host's message array. Pass the whole array on each turn. Messages are matched by `id` or by
+   * content. The host may shorten its array: no message is lost or stored twice. Give ids if several writers share a session, or
+   * if the host goes back and repeats messages, because content alone is then ambiguous. Messages that were forgotten here are not
+   * appended again; the same words are, if the user says them again. Only ids tell the two apart if the array has lost the
+   * forgotten message and everything that was stored after it: without them, the words are taken for the forgotten message.
    *
+   * @returns one entry for each new message, in order.
    * @throws {StoreError} the errors of `append`; `MESSAGE_CONFLICT` if a message differs from the stored one with the same `id`;
    *   `SESSION_CHANGED` if other writers were faster ten times in a row; `SESSION_FORGOTTEN` if the session is empty because all of
    *   it was forgotten, and the array begins like it did.
@@ -184,9 +187,11 @@ export interface Session {
   rewind(options: RewindOptions): RewindResult;
 
   /**
-   * Begins another session that shares the messages of this one up to the message that you name, by default the newest, and the forest of
-   * that time. Nothing is copied, and both go on independently. While the fork exists, `rewind`, `edit`, `undo` and `forget` refuse to
-   * change the shared messages in either.
+   * Begins another session that shares the messages of this one up to the message that you name, by default the newest, and the
+   * forest as it was when that message was the newest. Nothing of it is copied. Both sessions then go on independently.
+   *
+   * What is shared stays: while the fork exists, `rewind`, `edit`, `undo` and `forget` refuse to change the shared messages, in
+   * this session and in the fork.
    *
    * @throws {StoreError} `OPTION_INVALID` for a message whose step goes on after it or waits for results, for an empty session, and
    *   for an id that is taken; `MESSAGE_NOT_FOUND`; the errors of `append`.

@@ -92,7 +92,10 @@ export interface ForgetOptions {
   /** Only messages from `sinceMs` to `untilMs`, in Unix milliseconds, both included. */
   sinceMs?: number;
   untilMs?: number;
-  /** True to forget also what is `related` in the report: copies and forks of the messages, and sessions that they started. False by default. */
+  /**
+   * True to forget also what is `related` in the report: copies of the messages in other sessions, forks that share them, and
+   * sessions that they started, such as subagents. False by default.
+   */
   related?: boolean;
   /** True to only return what would be forgotten, with `related` if forks share the messages. False by default. */
   dryRun?: boolean;
@@ -145,8 +148,9 @@ export interface Store {
   readonly path: string;
 
   /**
-   * Returns the session with this id, and creates it if there is none, by default under a new UUIDv7. The options change the settings of
-   * one that exists. A title or a project is set only if the session has none.
+   * Returns the session with this id, and creates it if there is none. Without an id, it creates one under a new UUIDv7.
+   *
+   * If the session exists, the given options change its settings. A title or a project is set only if the session has none.
    *
    * @param id  1 to 512 characters without control characters.
    * @throws {StoreError} `SESSION_CONFLICT` for a different project; `OPTION_INVALID`; `STORE_READONLY` if the session must be
@@ -374,10 +378,18 @@ export interface Store {
    */
   forget(sessions: string | readonly string[], options?: ForgetOptions): ForgetReport;
 
-  /** Lets imports bring back what was forgotten of a session. @returns false if nothing of it was forgotten. */
+  /**
+   * Lets imports bring back what was forgotten of a session, whose id the store no longer knows otherwise.
+   *
+   * @returns false if nothing of it was forgotten.
+   */
   restore(sessionId: string, options?: RestoreOptions): boolean;
 
-  /** Makes later imports and watches leave out transcripts and sessions. What is stored stays. Returns all that is excluded, also without options. */
+  /**
+   * Makes every later import and watch leave out transcripts and sessions. What is in the store already stays: see `forget`.
+   *
+   * @returns everything that is excluded now. A call without paths and projects changes nothing.
+   */
   exclude(options?: ExcludeOptions): Exclusions;
 
   /** Closes the file, after at most a quarter of a second of indexing. A running `resolveDirty` rejects with `STORE_CLOSED`. */

@@ -23,7 +23,10 @@ export interface UpkeepPorts {
   useEmbedder(embedder: Embedder): void;
 }
 
-/** Maintains all sessions of a store: see `Store.upkeep`. Runs never overlap, because two would hold the same subjects in memory. */
+/**
+ * Maintains all sessions of a store, as `Store.upkeep` describes, in small transactions, so that others can write in between.
+ * Runs never overlap, because two would hold the same subjects in memory.
+ */
 export class Upkeep {
   readonly #ports: UpkeepPorts;
   readonly #placer: SubjectPlacer;
@@ -36,8 +39,12 @@ export class Upkeep {
   }
 
   /**
-   * Runs every step, after the run in progress, also if one fails. @param isAsked  True to also let sessions become idle that this process
-   * has changed within a day, and to look for damage. @throws the signal's reason if aborted, or else the error of the first failed step.
+   * Runs every step, after the run in progress. If a step fails, the others still run.
+   *
+   * @param isAsked  True if a caller asks for upkeep: then sessions that this process has changed within a day may become idle too,
+   *   and damage is looked for.
+   * @returns what became of the vectors that were due.
+   * @throws the signal's reason if aborted; otherwise the error of the first failed step. Completed work stays.
    */
   async run(embedding: EmbedOptions, isAsked: boolean): Promise<EmbedResult> {
     const before = this.#running;
@@ -52,7 +59,10 @@ export class Upkeep {
     return run;
   }
 
-  /** Runs every step, or waits for the run in progress. Callers have another task, so only the signal's reason is thrown. */
+  /**
+   * Runs every step, or waits for the run in progress. Its errors are not thrown, because its callers have another task.
+   * `doctor` and `verify` report them, and the next run tries again. @throws the signal's reason if aborted.
+   */
   async runBehind(signal: AbortSignal): Promise<void> {
     if (this.#running !== undefined) return untilAborted(this.#running, signal);
     await this.run({ signal }, false).catch(() => signal.throwIfAborted());

@@ -66,7 +66,10 @@ const MESSAGE = COLUMNS.messages.of("m");
 const LAST_AT = `coalesce(
   (SELECT m.created_at_ms FROM messages m WHERE m.session_id = s.id ORDER BY m.seq DESC LIMIT 1), s.created_at_ms)`;
 
-/** Reads the little that hooks need from a store: an agent waits, and loading the repositories takes longer than all of this reading. */
+/**
+ * Reads the little that hooks need from a store. An agent waits for a hook at each prompt, and loading the code of
+ * `openDatabase` and the repositories takes longer than all of this reading. Nothing is written or converted.
+ */
 export class QuickReader {
   readonly #client: Database.Database;
   readonly #statements = new Map<string, Database.Statement<unknown[], unknown>>();
@@ -92,7 +95,10 @@ export class QuickReader {
     return intact("sessions", rows).map(({ id, title, lastAtMs }) => ({ id, title, lastAtMs }));
   }
 
-  /** The sessions that an agent calls by this name, their branches, and those that they branch from or share a past with: its context has of all. */
+  /**
+   * The ids of the sessions that an agent calls by this name, of their branches, and of the sessions that they branch from or share
+   * a past with: an agent's context may have messages of all of them.
+   */
   sessionIds(externalId: string): string[] {
     return this.#all<{ id: string }>(
       `WITH own AS (SELECT id, parent_session_id FROM sessions WHERE id = @externalId OR external_id = @externalId)
@@ -168,7 +174,10 @@ export class QuickReader {
     return [{ holderId: sessionId, seqLast: Number.MAX_SAFE_INTEGER, logPosition: Number.MAX_SAFE_INTEGER }, ...past];
   }
 
-  /** The last that an assistant said between a message and the user's next one, in the next `ANSWER_MESSAGES_MAX` messages. */
+  /**
+   * The last that an assistant said between a message and the user's next one; undefined if it said nothing in the next
+   * `ANSWER_MESSAGES_MAX` messages.
+   */
   answerTo({ sessionId, seq }: Pick<NotableMessage, "sessionId" | "seq">): NotableMessage | undefined {
     const rows = this.#all<StoredMessage>(
       `SELECT ${MESSAGE} FROM messages m
@@ -233,6 +242,7 @@ export class QuickReader {
     );
   }
 
+  /** By default, the newest are first. */
   #actions(
     condition: string,
     values: object,

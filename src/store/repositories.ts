@@ -35,7 +35,10 @@ import { StoreSettingRepository } from "./file/store-settings.ts";
 
 export type Repositories = ReturnType<typeof makeRepositories>;
 
-/** @param titles  Makes the titles of sessions, and of clusters that are read and have no rows. */
+/**
+ * @param tokenCounter  Counts the tokens of messages when they are read.
+ * @param titles  Makes the titles of sessions, and of clusters that are read and have no rows.
+ */
 export function makeRepositories(
   database: StoreDatabase,
   tokenCounter: TokenCounter,

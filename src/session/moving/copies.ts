@@ -28,7 +28,10 @@ import {
 import type { OpenedSession } from "../opened-session.ts";
 import type { SessionPorts } from "../ports.ts";
 
-/** What happened in a session. A message is named by its place among the events, because each store gives it a number of its own. */
+/**
+ * What happened in a session. Nothing in it is a number of a store: a message is named by its place in the order of events, and gets a
+ * number of its own in each store.
+ */
 export type SessionEvent =
   | { message: Pick<Message, "role" | "parts" | "name" | "metadata" | "createdAtMs"> & { id?: string; pinned?: true } }
   /** The session went back: so many messages of its path stayed. */
@@ -70,8 +73,11 @@ export class Copies {
   }
 
   /**
-   * Begins a copy, or gives it what was overwritten since. It is made anew if messages were forgotten or another hub was asked meanwhile.
-   * @returns its id; undefined if this store has taken the session. @throws {StoreError} `SESSION_SHARED` if forks here share its messages.
+   * Begins a copy, or gives it what was overwritten since. It is made anew if messages of its session were forgotten, or another hub was
+   * asked meanwhile.
+   *
+   * @returns its id; undefined if the session is no copy, because this store has taken it.
+   * @throws {StoreError} `SESSION_SHARED` if forks in the store share messages of a copy that is to be made anew.
    */
   putHead(head: SessionHead, copy: NewCopy): string | undefined {
     const { repositories } = this.#ports;
@@ -116,8 +122,8 @@ export class Copies {
   }
 
   /**
-   * Gives a session of this store what the store that has taken it has overwritten. An item that one side has deleted goes, unless the
-   * other has changed it. If both have changed it, the newer one stays. Call it inside a transaction.
+   * Gives a session of this store what another store, which has taken it, has overwritten. An item that one side has deleted since both
+   * had the same goes, unless the other has changed it. If both have changed it, the newer one stays. Call it inside a transaction.
    */
   merge(id: string, head: SessionHead): void {
     const { repositories } = this.#ports;
@@ -160,9 +166,12 @@ export class Copies {
   }
 
   /**
-   * Adds events of the hub to a session, and notes its new end, in one transaction, so that what was cut off goes on there.
-   * @param isAsKnown  Tells in the transaction whether the events still follow on: another process may bring the session, too.
-   * @returns how many messages came, and the new end; undefined if they do not follow on.
+   * Adds events of the hub to a session, in one transaction. The new end of the session is noted in it, too, so what was cut off goes on
+   * there.
+   *
+   * @param notes  What else is then noted.
+   * @param isAsKnown  Tells in the transaction whether the session is still where the events follow on: another process may bring it, too.
+   * @returns how many messages came, and the new end; undefined if it is elsewhere.
    */
   add(
     id: string,
@@ -227,7 +236,11 @@ export class Copies {
     }
   }
 
-  /** Deletes copies. `eraseDue` removes their bytes. `refused`: those that forks here share, or that are damaged. */
+  /**
+   * Deletes copies. `eraseDue` removes their bytes.
+   *
+   * @returns their ids; and those that stay, because forks in the store share their messages, or their rows are damaged.
+   */
   drop(ids: readonly string[]): { dropped: string[]; refused: { sessionId: string; error: StoreError }[] } {
     const dropped: string[] = [];
     const refused: { sessionId: string; error: StoreError }[] = [];

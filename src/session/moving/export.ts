@@ -86,9 +86,13 @@ export interface ExportOptions {
 }
 
 /**
- * Yields the lines of the neutral format: each session, after the one that started it, then its messages and entries in order; items at
- * the end. Messages of a session that cannot be read come without its line. Memory does not grow with the history. Others can write
- * between two lines: what they append to a session after its line is not exported.
+ * Yields the lines of the neutral format, one object each: a session, then its messages and entries in order, then the next
+ * session, and items at the end. A session comes after the one that started it. Derived data is not exported. If a session itself cannot be read, its messages
+ * are exported without its line.
+ *
+ * Memory does not grow with the history. Between two lines, others can write to the store. Messages that they append to a session
+ * after its line are not exported.
+ *
  * @throws {StoreError} `SESSION_NOT_FOUND` before the first line; `STORE_CORRUPT` if `onUnreadable` is not given.
  */
 export function* exportLines(repositories: Repositories, options: ExportOptions): Generator<ExportLine> {

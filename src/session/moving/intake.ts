@@ -71,7 +71,10 @@ export class Intake {
     return database.read(() => tombstones.forgottenMessage(sessionId, messageId)) !== undefined;
   }
 
-  /** True if an import must leave out a whole session: it was forgotten, or it is new and its parent was. */
+  /**
+   * True if an import must leave out a whole session, because it was forgotten. A fork or a subagent that is not in the store is
+   * left out with its parent.
+   */
   isForgotten(given: SessionOrigin): boolean {
     const { source, externalId, parentExternalId, exported } = given;
     const { database, tombstones, sessions } = this.#ports.repositories;
@@ -90,7 +93,9 @@ export class Intake {
 
   /**
    * True if a session that is not in the store begins like a forgotten one: its file is a copy under another name.
-   * @param opening  The digests of its first messages, which are all if `isEnd`: see `OPENING_MESSAGES`.
+   *
+   * @param opening  The digests of its first messages: see `OPENING_MESSAGES`.
+   * @param isEnd  True if there are no further messages.
    */
   isForgottenCopy(origin: SessionOrigin, opening: readonly Buffer[], isEnd: boolean): boolean {
     const { database, tombstones, sessions } = this.#ports.repositories;
@@ -102,7 +107,9 @@ export class Intake {
 
   /**
    * Takes messages into a session, without those that were forgotten, in one transaction. A superseded message stays where it is. If it
-   * has grown, the new part goes to its branch. @returns the place of each message; undefined for those that were forgotten.
+   * has grown, the new part goes to its branch.
+   *
+   * @returns the place of each message, and whether it is new; undefined for those that were forgotten.
    * @throws {StoreError} the errors of `append`; also `MESSAGE_CONFLICT` for a superseded message with other content.
    */
   take<M extends IncomingMessage>(
@@ -158,8 +165,10 @@ export class Intake {
   }
 
   /**
-   * Exported messages keep their order, and their seqs if none are missing. One with the seq of a stored one must be the same, so an
-   * export can be imported twice. A forgotten one comes back at the end. @throws {StoreError} `MESSAGE_INVALID` if another has the seq.
+   * Exported messages keep their order, but not their seqs if some are missing. If a message with the same seq is already here, the two
+   * are compared and nothing is appended, so the same export can be imported twice. One that was forgotten comes back at the end.
+   *
+   * @throws {StoreError} `MESSAGE_INVALID` if a different message has the seq.
    */
   #takeToPath(session: OpenedSession, messages: readonly IncomingMessage[]): AppendResult[] {
     if (messages.every(({ seq }) => seq === undefined)) {

@@ -57,7 +57,11 @@ export const WRITE_TERMS: WriteRowsTerms = {
   localEmbedder: hashingEmbedder,
 };
 
-/** Yields the lines of a file, each session of one snapshot. @throws {StoreError} `SESSION_NOT_FOUND`, `STORE_CORRUPT`, `SESSION_SHARED`. */
+/**
+ * Yields the lines of a file. The rows of each session are of one snapshot.
+ *
+ * @throws {StoreError} `SESSION_NOT_FOUND`, `STORE_CORRUPT`; `SESSION_SHARED` for a fork, before the first line.
+ */
 export function* rowLines(
   repositories: Repositories,
   options: Pick<ExportOptions, "sessions" | "ownIds">,
@@ -89,8 +93,10 @@ function useOwnIds(repositories: Repositories): void {
 }
 
 /**
- * Writes the sessions of a file into the store, each in one transaction, after the whole file was read once.
- * @throws {StoreError} `ROWS_INVALID`, `FORMAT_UNSUPPORTED`, `FILE_NOT_FOUND`, `FILE_NOT_USABLE`: then nothing was written.
+ * Writes the sessions of a file into the store, each in one transaction. The whole file is read before the first of them.
+ *
+ * @throws {StoreError} `ROWS_INVALID`, `FORMAT_UNSUPPORTED`, `FILE_NOT_FOUND`, `FILE_NOT_USABLE`: nothing was written.
+ *   `STORE_READONLY`, `STORE_BUSY`.
  */
 export function importRowsOf(repositories: Repositories, path: string): ImportedRows[] {
   repositories.database.assertWritable("importRows");

@@ -44,7 +44,7 @@ export function derive(
   return { unionCount, derived: derived && { ...derived, clusters: clusters! } };
 }
 
-/** @throws {DamageError} if the log cannot be applied. */
+/** Derives a session's rows. @throws {DamageError} if the log cannot be applied. */
 export function derivedOf(repositories: Repositories, session: SessionRow, options: DeriveOptions): DerivedRows {
   const { derived } = derive(repositories, session, options, (reason) => {
     throw new DamageError(reason);
@@ -52,7 +52,7 @@ export function derivedOf(repositories: Repositories, session: SessionRow, optio
   return derived!;
 }
 
-/** The steps of a session's forest. Their texts and vectors are read in the order of the log, and not kept. */
+/** The steps that have entered a session's forest. Their texts and vectors are read in the order of the log, and not kept. */
 class EnteredSteps {
   /** The ids of the steps' first messages. */
   readonly steps: ReadonlySet<number>;

@@ -60,12 +60,16 @@ export interface ForgetReport extends Forgotten {
 
 export interface ForgetTerms extends DeriveOptions {
   forgottenAtMs: number;
+  /** True to only count what would go. */
   dryRun: boolean;
 }
 
 /**
- * Forgets sessions, or messages of them, in one transaction. A dry run undoes all that it wrote, so its counts are exact.
- * @throws {StoreError} `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`, `SESSION_SHARED`, `STORE_CORRUPT`. Then nothing is forgotten.
+ * Forgets sessions, or messages of them, in one transaction. In a dry run, everything that it wrote is undone, so that its counts are
+ * exact.
+ *
+ * @throws {StoreError} `SESSION_NOT_FOUND`; `MESSAGE_NOT_FOUND` for an id of another session; `SESSION_SHARED`; `STORE_CORRUPT` if
+ * the log cannot be applied. Then nothing is forgotten.
  */
 export function forget(repositories: Repositories, targets: readonly ForgetTarget[], terms: ForgetTerms): Forgotten {
   const { database, sessions, fullText } = repositories;
@@ -116,7 +120,11 @@ function forgetSession(repositories: Repositories, sessionId: string, terms: For
   return deleteSession(repositories, session);
 }
 
-/** Deletes a copy of a session of a hub, which may come again. @returns false if there is none. @throws {StoreError} `SESSION_SHARED`. */
+/**
+ * Deletes a copy of a session of a hub. Unlike a forgotten session, it may come again. `erase` removes its bytes.
+ *
+ * @returns false if there is none. @throws {StoreError} `SESSION_SHARED` if a fork shares its messages.
+ */
 export function dropCopy(repositories: Repositories, sessionId: string): boolean {
   const { database, sessions, paths } = repositories;
   return database.write("pull", () => {
@@ -152,7 +160,10 @@ function deleteSession(repositories: Repositories, session: Pick<SessionRow, "id
   return { ...counts, artifactCount: artifacts.deleteOrphans() };
 }
 
-/** Forgets whole steps of a session or its branches. The log is rewritten as if they had never existed, and all is derived from it again. */
+/**
+ * Forgets messages of a session or of its branches, with their whole steps, and the summaries that covered them. The log is rewritten as if the messages
+ * had never existed, and everything is derived from it again.
+ */
 function forgetMessages(
   repositories: Repositories,
   sessionId: string,
@@ -326,7 +337,13 @@ export function restoreForgotten(
   });
 }
 
-/** Takes clusters that change out of their subjects. If one lost its first step, the log gets its new root, so that old handles stay valid. */
+/**
+ * Takes clusters out of their subjects if they change. If a cluster lost its first step, the log of subjects gets its new root, so
+ * that old handles stay valid.
+ *
+ * @param log  The rows of the clusters that change.
+ * @param remaining  The session's log without the forgotten steps. Rows keep their positions.
+ */
 function leaveSubjects(
   repositories: Repositories,
   session: Pick<SessionRow, "project">,
@@ -347,7 +364,12 @@ function leaveSubjects(
   subjects.forget(generation, gone);
 }
 
-/** Takes settled clusters out of their subjects, and with them those that were assigned later. @returns false if none has settled. */
+/**
+ * Takes settled clusters that change or are deleted out of their subjects, and with them those that were assigned later.
+ *
+ * @param log  The rows of these clusters.
+ * @returns false if none has settled.
+ */
 function dissolveSettled(
   repositories: Repositories,
   { project }: Pick<SessionRow, "project">,
@@ -432,7 +454,10 @@ function mergeFullText(repositories: Repositories): void {
   if (merges(-MERGE_PAGES)) finishMerge();
 }
 
-/** Runs `change` in a transaction. A damaged full-text index must never prevent forgetting: it is emptied, and filled again later. */
+/**
+ * Runs `change` inside a transaction. If the full-text index is damaged, empties it: it must never prevent forgetting, and it is
+ * filled again later.
+ */
 export function unlessDamaged(fullText: FullTextRepository, change: () => void): void {
   try {
     fullText.tried(change);

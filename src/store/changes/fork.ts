@@ -10,8 +10,14 @@ export interface ForkTerms {
 }
 
 /**
- * Begins a session that shares the messages of another up to one of them, and its forest as it was then: see `DESIGN.md`.
- * @throws {StoreError} `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`; `OPTION_INVALID` for a taken id, or a message that no fork can follow.
+ * Forks a session: begins another one that shares its messages up to one of them, and the forest as it was then.
+ *
+ * Nothing is copied: a fork has a row for each session that it shares. Its open clusters and themes are those of the newest of
+ * these until its own frontier moves (see `keepForest`). If that session has moved since, readers make them from the log (see
+ * `PastForests`), and the first append to the fork writes them.
+ *
+ * @throws {StoreError} `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`; `OPTION_INVALID` for an id that is taken, and for a message that a
+ *   fork cannot begin after.
  */
 export function fork(
   repositories: Repositories,

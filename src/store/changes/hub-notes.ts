@@ -153,8 +153,10 @@ export function noteOnHub(
 }
 
 /**
- * Makes the notes be about a hub, in the caller's transaction, and puts those about another aside. Copies from there stay, and are made
- * again if this hub has their sessions. @returns false if the notes are about this hub already.
+ * Makes the notes be about a hub. What another hub has says nothing of this one, so its numbers are put aside until it is the hub again.
+ * Copies that came from there are kept, and made again if this hub has their sessions. Call it inside a transaction.
+ *
+ * @returns false if they are about this hub already.
  */
 export function noteHub(
   repositories: Pick<Repositories, "database" | "settings" | "sessions" | "tombstones">,
@@ -184,7 +186,12 @@ export function noteHub(
   return true;
 }
 
-/** Call it in the transaction that reads or writes numbers: another process may name another hub. @throws {StoreError} `HUB_CHANGED`. */
+/**
+ * Another process may name another hub while a push or a sync goes on. Call it inside the transaction that reads or writes numbers.
+ *
+ * @param hub  The hub that the numbers are of.
+ * @throws {StoreError} `HUB_CHANGED` if the notes are about another.
+ */
 export function assertHub({ settings }: Pick<Repositories, "settings">, hub: { id: string; name: string }): void {
   if (settings.get(HUB) !== hub.id) throw new StoreError("HUB_CHANGED", { hub: hub.name, reason: "another" });
 }
@@ -224,7 +231,10 @@ export function notePushed(repositories: Repositories, sessionId: string, change
   }
 }
 
-/** Notes that a session was forgotten, after its tombstones: no sync brings it again. Unless it was a copy, others lose it with the next push. */
+/**
+ * Notes that a session was forgotten: no sync brings it again. Others lose it with the next push, unless it was a copy. Call it after
+ * writing its tombstones.
+ */
 export function noteForgotten(repositories: Repositories, sessionId: string): void {
   const { settings } = repositories;
   const known = nameOnHub(repositories, sessionId);

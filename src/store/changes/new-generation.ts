@@ -82,8 +82,12 @@ export function moveVectors({ database, reembedding }: Repositories): number {
 }
 
 /**
- * Replaces the generation in use. The new vectors stay staged until `moveVectors`, and upkeep assigns the new clusters to subjects.
- * @param plan  Called inside the transaction. Returns a forest of all that is stored; undefined if it is out of date: then nothing is written.
+ * Replaces the generation in use: log, vectors, pointers, clusters, themes and summaries. The new vectors stay in the
+ * staging table until `moveVectors` moves them. Upkeep assigns the new clusters to subjects. Summaries of the old
+ * generation stay stored, and contexts show those that were carried over.
+ *
+ * @param plan  Called inside the transaction. Returns a forest of everything in the store, or undefined if its forest
+ * is out of date. Then nothing is written.
  */
 export function switchGeneration(
   repositories: Repositories,

@@ -62,7 +62,9 @@ export function renameProject(repositories: Repositories, project: string, name:
 }
 
 /**
- * Puts all sessions of `from`, also later ones, in `into`: a project, or what a project of the store is called.
+ * Makes one project of two: all sessions of `from` are in `into` from then on, and so are later ones.
+ *
+ * @param into  A project, or what a project of the store is called.
  * @throws {StoreError} `OPTION_INVALID` if both are one already, or one of them is a name that no session has.
  */
 export function mergeProjects(repositories: Repositories, from: string, into: string): void {

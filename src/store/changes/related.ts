@@ -25,7 +25,12 @@ interface Chosen {
   isWhole: boolean;
 }
 
-/** Finds forks, copies and subagents of targets, and those of these, by the digests of the whole store. `all`: in the order to forget them. */
+/**
+ * Finds what has the same messages as some targets: forks that share them, copies, and the subagents that were started there, with
+ * the copies, forks and subagents of these. It reads the digests of the whole store.
+ *
+ * @returns also everything to forget, targets included, in an order in which nothing is forgotten before what shares it.
+ */
 export function relatedTo(
   repositories: Repositories,
   targets: readonly ForgetTarget[],

@@ -42,8 +42,10 @@ export function rewind(repositories: Repositories, sessionId: string, to: Rewind
 }
 
 /**
- * Empties a branch into the end of its session, and deletes it, in the caller's transaction. @returns the ids of the messages.
+ * Empties a branch into the end of its session, one message after the other, and deletes it. Call it inside a transaction.
+ *
  * @param place  Called for each message with the calls that it answers. It must move the message to the session.
+ * @returns the ids of the messages.
  */
 export function takeBack(
   { sessions, messages, entries, pendingVectors }: Repositories,
@@ -73,8 +75,11 @@ export function takeBack(
 }
 
 /**
- * Makes the messages after `seqLast` a branch, and puts forest and frontier back to where they were at that message, in the caller's
- * transaction. It costs what has changed since, and the size of the clusters that steps entered since.
+ * Makes the messages after `seqLast` a branch, and puts the forest and the frontier back to where they were when that message was
+ * the newest. Call it inside a transaction.
+ *
+ * It costs what has changed since, and the size of the clusters that steps entered since, because they are made again from all their
+ * members. A move of the frontier was noted when it happened, and themes are replayed from a checkpoint.
  */
 export function rewindSession(
   repositories: Repositories,
@@ -113,7 +118,11 @@ export function rewindSession(
   return { branchId: isEmpty ? null : branchId, supersededCount: ids.length };
 }
 
-/** Returns the frontier as it was when `seqLast` was the newest seq, and the newest log position that belongs to it. @throws {DamageError} */
+/**
+ * Returns the frontier as it was when `seqLast` was the newest seq, and the newest log position that belongs to it.
+ *
+ * @throws {DamageError} if the store does not say where it was.
+ */
 export function frontierAt(
   { frontierMoves, unions }: Repositories,
   session: SessionRow,
@@ -165,7 +174,10 @@ function undoLog(repositories: Repositories, session: SessionRow, position: numb
   generations.countRewrite(); // caches of clusters hold what was taken back
 }
 
-/** Takes back steps that inherited a cluster from a forgotten step, so that their row in the log is older than they are. */
+/**
+ * Takes back steps whose row in the log is older than they are, because they inherited a cluster from a forgotten step. The log
+ * is then what it would be if they had never entered, and everything is derived from it again.
+ */
 function undoHeirs(
   repositories: Repositories,
   sessionId: string,
@@ -189,6 +201,7 @@ function undoHeirs(
   rebuildSession(repositories, sessionId, derivedOf(repositories, session, terms));
 }
 
+/** Makes the themes of a session as they were at a log position. */
 function remakeThemes(repositories: Repositories, sessionId: string, position: number): void {
   const { themes, frontierMoves } = repositories;
   const { themes: remade, rowCount } = themesAt(repositories, { sessionId, position });

@@ -24,7 +24,10 @@ export interface TitleSource {
   asked: TitledMessage | undefined;
 }
 
-/** The decided part of the next move of the frontier, so that the move itself is short. It is not stored, and anyone may drop it. */
+/**
+ * The next move of the frontier, as far as it is decided. Steps that will certainly be in it are placed while messages are
+ * appended, so that the move itself is short. Nothing of this is stored before the move, and anyone may drop it.
+ */
 export interface NextMove {
   placer: StepPlacer;
   /** Unpinned messages from the frontier up to before this seq are placed. */
@@ -40,8 +43,11 @@ export interface NextMove {
 }
 
 /**
- * A session in memory, which does not grow with the history. It is a snapshot of rows: a change makes another one, and parts that stay
- * are the same objects. So what was made of a part holds as long as the part.
+ * A session in memory: its window, open clusters and themes. It does not grow with the history. All of it comes from
+ * rows, so a session continues in another process exactly as in this one.
+ *
+ * It is a snapshot: a change makes another one, and parts that stay are the same objects. So what was made of a part is right as
+ * long as the part is the same.
  */
 export interface SessionState {
   readonly sessionId: string;
@@ -68,6 +74,7 @@ export interface SessionState {
   readonly window: readonly Message[];
   /** Oldest root first. */
   readonly openClusters: readonly OpenCluster[];
+  /** Keyed by root. */
   readonly themes: ReadonlyMap<number, GrowingTheme>;
   /** Unlike the rest, it changes in place. So a session whose change has failed is loaded again. */
   readonly nextMove: NextMove | undefined;

@@ -61,7 +61,10 @@ export function releaseClaims(
   });
 }
 
-/** Releases claims that could not be released before, as on a full disk. Call it only while no work of this store on the session is under way. */
+/**
+ * Releases claims that this store could not release before, because the file could not be written. Call it only while
+ * no work of this store on the session is under way.
+ */
 export function releaseLeftoverClaims(repositories: Repositories, sessionId: string, claimant: string): void {
   const { database, summaries } = repositories;
   const leftover = database.read(() => summaries.claimsIn(sessionId).filter((claim) => claim.claimant === claimant));
@@ -72,9 +75,11 @@ export function releaseLeftoverClaims(repositories: Repositories, sessionId: str
 }
 
 /**
- * Records the summaries of one call, or its failure, and ends its claim. Rows without a claim are stand-ins and what `compact` asks for.
- * A row is not written if its messages have changed, if another summary covers as much, or if it is a failure after the claim was lost.
- * Finished rows of a call are written together or not at all, because each may tell of messages of the others.
+ * Records the summaries of one call, or its failure, and ends its claim. Rows without a claim are stand-ins and what `compact`
+ * asks for. A row is not written if its messages have changed, if another summary covers at least as much, or if it is a failure
+ * after the claim was lost. Finished rows of one call are written together or not at all, because each may tell of messages of the others.
+ *
+ * @returns for each row, true if it was written.
  */
 export function recordSummaries(
   repositories: Repositories,
@@ -101,7 +106,10 @@ export function recordSummaries(
   });
 }
 
-/** Restores, in a transaction, summaries that rewinds took out of contexts, if they are of the same messages again and no other covers these. */
+/**
+ * Restores summaries that rewinds took out of the contexts, if they are of the same messages again and no other summary covers
+ * any of these. Call it inside a transaction.
+ */
 export function restoreSummaries(repositories: Repositories, sessionId: string): void {
   const { summaries, unions } = repositories;
   const knownOf = new Map<number, { position: number; at: RootAt | undefined }>();

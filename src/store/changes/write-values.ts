@@ -35,8 +35,10 @@ export function appendEntries(
 }
 
 /**
- * Appends entries of another store. Those that the session has already are left out: they have the same id or time.
- * @param seenAt  How many of the file's entries without an id had a time so far. It is changed. @returns for each if it was added.
+ * Appends entries that came from another store. Those that the session has already are left out: they have the same id or time.
+ *
+ * @param seenAt  How many of the file's entries without an id had a time so far. It is changed.
+ * @returns for each if it was added.
  */
 export function restoreEntries(
   { database, entries }: Repositories,

@@ -21,6 +21,7 @@ import { notePlacement } from "./new-generation.ts";
 
 export interface FrontierMove {
   sessionId: string;
+  /** The session's next seq. */
   seqEnd: number;
   graduatedBefore: number;
   graduatedSeq: number;
@@ -36,7 +37,11 @@ export interface FrontierMove {
   vectorless: readonly number[];
 }
 
-/** Records the first embedder of a new store. A damaged one is not changed. @returns the one in use, which another process may have recorded. */
+/**
+ * Records the first embedder of a new store. A damaged store is not changed, so that it can be read and verified.
+ *
+ * @returns the embedder of the generation in use, which another process may have started.
+ */
 export function startGeneration(
   repositories: Repositories,
   embedderId: string,
@@ -82,7 +87,12 @@ export function completeSession(
   });
 }
 
-/** @throws {StoreError} `MESSAGE_NOT_FOUND`; `SESSION_SHARED`; `OPTION_INVALID` for a step of the forest, and to unpin a system message. */
+/**
+ * Pins the step of a message, or unpins it. A step of the forest stays as it is, because the log says when it entered.
+ *
+ * @throws {StoreError} `MESSAGE_NOT_FOUND`; `SESSION_SHARED`; `OPTION_INVALID` for a step that has graduated, and to unpin a system
+ *   message.
+ */
 export function pinStep(repositories: Repositories, sessionId: string, messageId: number, pinned: boolean): void {
   const { database, sessions, messages, paths } = repositories;
   database.write("pin", () => {
@@ -145,7 +155,10 @@ export function changeSession<T>(
   return database.write(operation, () => change(writes));
 }
 
-/** Claims some due vectors. `choose` also runs before the transaction, which is skipped if there are none. @throws {StoreError} `EMBEDDER_MISMATCH`. */
+/**
+ * Claims some of the due vectors. `choose` also runs before the transaction, which is skipped if there
+ * are none. @throws {StoreError} `EMBEDDER_MISMATCH` if another embedder is in use.
+ */
 export function claimVectors(
   repositories: Repositories,
   embedderId: string,
@@ -173,8 +186,10 @@ export function renewVectorClaims(
 }
 
 /**
- * Stores vectors. One is dropped if its message was forgotten, or entered the forest without it.
- * @returns how many were stored. @throws {StoreError} `EMBEDDER_MISMATCH` if another embedder is in use.
+ * Stores vectors. A vector is dropped if its message was forgotten, or entered the forest without it.
+ *
+ * @returns the number of vectors stored.
+ * @throws {StoreError} `EMBEDDER_MISMATCH` if another embedder is in use.
  */
 export function storeVectors(
   repositories: Repositories,
@@ -217,7 +232,10 @@ export function assignClusters(repositories: Repositories, plan: () => readonly 
   });
 }
 
-/** Takes clusters of a project that settled at `settledFrom` or later out of their subjects, as an earlier one changes. Upkeep assigns them again. */
+/**
+ * Takes clusters of a project that settled at `settledFrom` or later out of their subjects. Upkeep assigns them again. Call it
+ * inside the transaction that changes an earlier cluster.
+ */
 export function dissolveSubjects(
   { unions, subjects, generations }: Repositories,
   project: string | null,
@@ -234,6 +252,7 @@ export interface FreshMessage {
 }
 
 interface IndexTextsOptions {
+  /** Empties the index first. */
   fromScratch?: boolean;
   /** Notes what as many of the oldest unread messages did, too. */
   actionsOf?: ActionsOf;

@@ -24,8 +24,13 @@ const TABLE_NAMES = SEALED.map((table) => table.name);
 const START: Cursor = { table: TABLE_NAMES[0]!, after: -1 };
 
 /**
- * Compares some rows with their checksums and indexes, for a few milliseconds; all of them if the store may be damaged; none if this
- * process has changed nothing since, so that an import of what is known leaves the file as it is. @throws {StoreError} `STORE_CORRUPT`.
+ * Does a slice of the scrub, which takes a few milliseconds. If the store may be damaged, does all of it. If this process has changed
+ * nothing since the last slice, does nothing, so that an import of what is known leaves the file as it is.
+ *
+ * The scrub compares rows with their checksums, and looks each up in the indexes of its table. `verify` also finds what an index has
+ * and its table lacks, and compares the words.
+ *
+ * @throws {StoreError} `STORE_CORRUPT` with what it finds.
  */
 export async function scrub({ database, settings }: Repositories, signal: AbortSignal): Promise<void> {
   if (!database.isSuspect && database.changeCount() === database.changesAtScrub) return;

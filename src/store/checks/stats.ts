@@ -32,6 +32,7 @@ export interface StoreStats extends VectorStats {
   artifactBytes: number;
   /** Messages that are not in the full-text index. Searches read them one by one. */
   unindexedCount: number;
+  /** The newest log position. */
   logPosition: number;
   /** Without the write-ahead log. 0 in memory. */
   fileBytes: number;

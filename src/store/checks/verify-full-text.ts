@@ -77,7 +77,10 @@ const PRIME = 1_000_003;
 /** How often something occurs, in which messages, and where in them: the last two as sums. */
 type Sums = [count: number, messages: number, offsets: number];
 
-/** Compares the full-text index with the words of its messages: in a table of `ROWS` sums (35 MB), expected occurrences less stored ones. */
+/**
+ * Compares the stored full-text index with the words of its messages, as sums by stem. It takes 35 MB, however many words there are:
+ * a table of `ROWS` sums, to which expected occurrences are added, and from which stored ones are taken.
+ */
 export class FullTextSums {
   readonly #client: Database.Database;
   readonly #sumsOfWord = new Map<string, Sums>();

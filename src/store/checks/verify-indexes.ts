@@ -23,8 +23,9 @@ export function partialIndexProblems(client: Client): string[] {
 }
 
 /**
- * Returns the indexes that differ from their tables and can be made again: none if a page is broken, because emptying an index frees its
- * pages, which could be a table's, and none that show what a table has lost, or that an entry has moved.
+ * Returns the indexes that differ from their tables and can be made again. There are none if a page is broken: emptying an index
+ * frees its pages, and they could be those of a table. If a table has fewer rows than its indexes, it has lost them, and the
+ * indexes are left to show it. So they are if an entry may have got another position.
  */
 export function rebuildableIndexes(client: Client, problems: readonly string[]): string[] {
   if (problems.some(isOfPages)) return [];

@@ -64,7 +64,9 @@ export interface VerifyProgress {
 
 export interface VerifyOptions extends DeriveOptions {
   rebuild: boolean;
+  /** Called before each session. */
   onProgress: (progress: VerifyProgress) => void;
+  /** Returns the words of a text as they are indexed, in order. */
   searchWords: (text: string) => readonly string[];
   actionsOf: ActionsOf;
   /** Makes the vectors of its own messages again. */
@@ -72,8 +74,14 @@ export interface VerifyOptions extends DeriveOptions {
 }
 
 /**
- * Checks the facts where possible, computes all derived rows again, and compares them with the stored ones. Each session is checked on its
- * own snapshot, so other processes can write meanwhile. @throws {StoreError} `STORE_READONLY` to rebuild a store that is open for reading.
+ * Computes all derived rows again, and compares them with the stored ones.
+ *
+ * Facts are checked where possible: SQLite's integrity, the definitions of tables and views, the digests of messages
+ * and artifacts, missing seqs, and whether the log can be applied. The full-text index is compared with its messages;
+ * `rebuild` also adds missing ones. Each session is checked on its own snapshot, so other processes can write
+ * meanwhile.
+ *
+ * @throws {StoreError} `STORE_READONLY` to rebuild a store that is open for reading only.
  */
 export function verifyStore(repositories: Repositories, options: VerifyOptions): VerifyReport {
   if (options.rebuild) repositories.database.assertWritable(REBUILD);
@@ -277,7 +285,12 @@ function fileProblems(repositories: Repositories): FileProblems {
   return { problems, indexes: rebuildableIndexes(client, problems) };
 }
 
-/** Makes wrong indexes again, and first the full-text index if a page is broken: SQLite cannot check a file whose index it cannot read. */
+/**
+ * Makes indexes again that differ from their tables. If a page is broken, it may be one of the full-text index, which is then
+ * replaced first: SQLite cannot even check a file in which it cannot read that index.
+ *
+ * @returns what is left.
+ */
 function repairFile(repositories: Repositories, replaceFullText: () => void): FileProblems {
   const { database } = repositories;
   const done = new Set<string>();

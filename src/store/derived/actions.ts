@@ -37,7 +37,10 @@ const FROM = "FROM actions a JOIN messages m ON m.id = a.message_id JOIN session
 /** SQL: the session is on its path, and of the project. */
 const IN_PROJECT = `s.${IS_SESSION} AND (@project IS NULL OR s.project = @project)`;
 
-/** Rows of `actions`, up to the newest message that was read. They are made after the append, each from its whole step as it is stored then. */
+/**
+ * Rows of `actions`, up to the newest message that was read. Like the full-text index, they are made after the append. What a step did
+ * is always read from the whole step, as it is stored then.
+ */
 export class ActionRepository extends Repository {
   // Lists as JSON, because they are long.
   readonly #nextIds = this.statement<
@@ -198,6 +201,7 @@ export class ActionRepository extends Repository {
     return groupedBy(this.#shownWith(messageIds), ({ shownId }) => shownId);
   }
 
+  /** Returns actions with this file, program or tool, newest first. */
   named(name: string, { project, limit, target, path }: NamedScope): PlacedAction[] {
     return this.#named({ name, project: project ?? null, limit, target: target ?? null, path: path ?? null });
   }

@@ -52,7 +52,12 @@ export class AwakeSessionRepository extends Repository {
     return { isIdle: row?.isIdle === 1, isOver: row?.isOver === 1 };
   }
 
-  /** Of the next awake sessions after an id: the idle ones with work (`due`, unless they wait for a vector), and those without any (`done`). */
+  /**
+   * Finds idle sessions that upkeep has work for among the next `limit` awake sessions after an id. Either a step can still
+   * graduate, or the session is over and has open clusters. Sessions that wait for a vector are left out.
+   *
+   * @returns also the sessions without any work, and the id to continue after; undefined at the end.
+   */
   page(nowMs: number, after: string, limit: number): { due: string[]; done: string[]; last: string | undefined } {
     const page = this.#page.all({ nowMs, after, limit });
     const due = page.filter(({ isDue }) => isDue === 1).map(({ id }) => id);

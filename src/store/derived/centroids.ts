@@ -29,6 +29,7 @@ export class CentroidRepository extends Repository {
   readonly newestPosition = this.statement<[], number>`${NEWEST_POSITION}`.pluck().one;
   readonly clusterCount = this.statement<[], number>`
     SELECT count(*) FROM clusters c WHERE ${IS_BEGUN_HERE}`.pluck().one;
+  /** In no order. */
   readonly roots = this.statement<[], number>`SELECT root_id FROM clusters c WHERE ${IS_BEGUN_HERE}`.pluck().all;
   // NOT INDEXED makes SQLite seek by id, because few rows of the log are newer than the position.
   /** The roots of clusters that were started, joined or settled after a log position, in no order. */

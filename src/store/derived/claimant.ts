@@ -16,15 +16,22 @@ const ENDED = "ended";
 /** A process that lives but is too slow to renew its claims keeps them for this long after they expire. */
 const SLOW_MS_MAX = 10 * 60_000;
 
-/** Names an open store in its claims: a random id, and where known the process: its id, its start (ids are used again), and the machine. */
+/**
+ * Returns a name for an open store in its claims: a random id, and where known the process: its id, its start, and the
+ * machine. Process ids are used again, so the start tells which process it is.
+ */
 export function newClaimant(): string {
   const machine = MACHINE().id;
   return machine === undefined ? randomUUID() : `${randomUUID()} ${process.pid} ${startOf(process.pid)} ${machine}`;
 }
 
 /**
- * Returns when to look at another store's claim again; undefined if it no longer holds: its process is dead, or the clock was set back, so
- * that it ends much later than `lease`. That of a living process holds for `SLOW_MS_MAX` after it expires; if nothing tells, until then.
+ * Returns when to look at another store's claim again; undefined if the claim no longer holds. The claim of a dead process
+ * does not hold, and an expired claim of a living one holds for `SLOW_MS_MAX`. If this process cannot tell whether the
+ * other one lives, the claim holds until it expires.
+ *
+ * A claim that ends slightly after `lease` was made while this process waited to write. A claim that ends much later was
+ * made before the clock was set back, and does not hold.
  */
 export function heldUntilMs(
   claim: { claimant: string; claimedUntilMs: number },

@@ -15,12 +15,16 @@ import {
 import type { PastForests } from "./past-forests.ts";
 
 const SIZE = columns(TABLES.clusters, "rootId", "tokenCount", "settledAt", "logPosition");
+/** A cluster with the time of its first message. */
 export type DatedCluster = ClusterRow & { firstAtMs: number };
 
 /** A session, and the one whose rows hold its open clusters: see `PathRepository.grower`. */
 type Grown = { sessionId: string; growerId: string; position: number };
 
-/** SQL for `own`: a session's clusters, with those that had settled when it forked; `up`: each with every root on the way to its theme's. */
+/**
+ * SQL for `own`: the rows of a session's clusters, with those that had settled when it forked, and for `up`: each of them with every
+ * root on the way to its theme's root.
+ */
 const OWN = `own(root_id, session_id) AS (
       SELECT root_id, session_id FROM clusters WHERE session_id = @growerId AND log_position <= @position
       UNION ALL
@@ -57,6 +61,7 @@ export class ClusterRepository extends PathReader {
     SELECT ${CLUSTER} FROM clusters WHERE session_id = ? AND settled_at IS NULL AND log_position <= ? ORDER BY root_id`.map(
     storedCluster,
   );
+  /** The rows of a session itself, oldest root first. */
   readonly ofSession = this.statement<[sessionId: string], ClusterRow>`
     SELECT ${CLUSTER} FROM clusters WHERE session_id = ? ORDER BY root_id`.map(storedCluster).all;
   readonly #sizesOf = this.statement<Grown, RowOf<typeof SIZE>>`
@@ -93,6 +98,7 @@ export class ClusterRepository extends PathReader {
     return grower && { sessionId, growerId: grower.sessionId, position: grower.logPosition };
   }
 
+  /** Oldest root first. */
   open(sessionId: string): readonly StoredCluster[] {
     const grown = this.#grown(sessionId);
     return grown === undefined
@@ -107,6 +113,7 @@ export class ClusterRepository extends PathReader {
     return this.#atFork(sessionId).sort((left, right) => left.rootId - right.rootId);
   }
 
+  /** Every cluster of a session with its theme, oldest first. */
   withThemes(sessionId: string): (ClusterRow & { themeRoot: number })[] {
     const grown = this.#grown(sessionId);
     if (grown !== undefined) return this.#withThemes.all(grown);

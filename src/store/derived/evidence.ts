@@ -112,7 +112,10 @@ export class EvidenceRepository extends PathReader {
     return shared.length === 0 ? given : { ...given, shared };
   }
 
-  /** @param asked  The session that the search is of, if it is one. What it shares counts as its own. @throws {DamageError} if one is missing. */
+  /**
+   * @param asked  The session that the search is of, if it is one. What it shares counts as its own.
+   * @throws {DamageError} if one is missing, although an index names it.
+   */
   rows(ids: readonly number[], asked?: string): EvidenceRow[] {
     const rows = (JSON.parse(this.#rows.one(JSON.stringify(ids))) as RankedColumns[]).map(
       ([messageId, holderId, seq, role, name, tokenCount, createdAtMs, isCall]) => {

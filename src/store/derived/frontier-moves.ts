@@ -68,7 +68,10 @@ export class FrontierMoveRepository extends PathReader {
     return Math.floor(graduatedBefore / CHECKPOINT_MESSAGES) < Math.floor(graduatedSeq / CHECKPOINT_MESSAGES);
   }
 
-  /** Keeps all themes of a session as they are at a log position. Of older checkpoints, one in four stays, for rewinds and forks far back. */
+  /**
+   * Keeps all themes of a session as they are at a log position. Of older checkpoints, one in four is kept: a rewind or a fork far
+   * back replays the log from there.
+   */
   putCheckpoint(sessionId: string, logPosition: number, graduatedSeq: number, themes: readonly GrowingTheme[]): void {
     const kept = themes.map(({ theme, logPosition }): ThemeCheckpoint => {
       const { root, messageCount, tokenCount, vectorCount, seqFirst, seqLast, clusterCount } = theme;

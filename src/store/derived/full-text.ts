@@ -62,7 +62,10 @@ const IS_ON_PATH = `m.session_id NOT IN ${BRANCHES}`;
 const TAIL = `FROM messages m WHERE m.id > (${NEWEST_ID}) AND ${IS_ON_PATH} ORDER BY m.id`;
 const GIVEN = "FROM json_each(?) given CROSS JOIN messages m ON m.id = given.value";
 
-/** Rows of `messages_fts` and its shadow tables. Messages after the newest are the tail. A damaged index must not prevent opening a store. */
+/**
+ * Rows of `messages_fts` and its shadow tables. The index has all messages up to its newest one. Later messages are the
+ * tail. A damaged index must not prevent opening a store, so nothing is read before it is needed.
+ */
 export class FullTextRepository extends Repository {
   // Lists are passed as JSON, which is the fastest way to pass many values.
   /** The id of the newest message in the index; 0 if there is none. */
@@ -150,8 +153,8 @@ export class FullTextRepository extends Repository {
   }
 
   /**
-   * Makes the index empty. Only the next VACUUM frees its pages, because a damaged one may name those of other tables. Earlier changes of
-   * the index in the same transaction must have been made with `tried`.
+   * Makes the index empty, even if it is damaged. Its pages are not freed, because a damaged one may name pages of other tables; the
+   * next VACUUM frees them. Earlier changes of the index in the same transaction must have been made with `tried`.
    */
   clear(): void {
     const { client } = this.#database;
@@ -173,8 +176,11 @@ export class FullTextRepository extends Repository {
   }
 
   /**
-   * Merges parts of the index, which removes the words of deleted messages. @returns false if there was nothing to merge.
-   * @param pages  About how many pages of 4 KB are written. A negative number begins to merge all parts into one; a positive one continues.
+   * Merges parts of the index, which removes the words of deleted messages.
+   *
+   * @param pages  About how many pages of 4 KB are written. A negative number begins to merge all parts into one; a
+   * positive number continues.
+   * @returns false if there was nothing to merge.
    */
   merge(pages: number): boolean {
     const before = this.#changes.one();
@@ -207,9 +213,9 @@ export class FullTextRepository extends Repository {
   }
 
   /**
-   * Returns what is wrong with the number of messages that the index claims to hold. It may be too high, because SQLite before 3.54 does
-   * not subtract deleted ones. It is too low if SQLite 3.54 and an
-   * earlier Coppice both subtracted them, and then SQLite may refuse to delete a message.
+   * Returns what is wrong with the number of messages that the index claims to hold; undefined if nothing is. It may claim more than
+   * there are, because SQLite before 3.54 does not subtract deleted ones. SQLite 3.54 does, and stores in which an earlier Coppice
+   * subtracted them, too, claim fewer. Then SQLite may refuse to delete a message.
    */
   wrongClaim(): string | undefined {
     // "The averages record" of fts5_index.c: the number of rows, then for each column its number of words.
@@ -274,6 +280,7 @@ export class FullTextRepository extends Repository {
     ).iterate(expression, ...values, limit);
   }
 
+  /** Yields the id and text of the messages of a scope, newest first. */
   newest(scope: SearchScope, limit: number): IterableIterator<[number, string]> {
     const { sql, values } = scopeCondition(scope);
     return this.#scopedStatement<[number, string]>(
@@ -282,7 +289,10 @@ export class FullTextRepository extends Repository {
     ).iterate(...values, limit);
   }
 
-  /** Returns those of some messages of a scope's sessions that are in the scope, in order. Ids without a message stay: reading them fails. */
+  /**
+   * Returns those of some messages of a scope's sessions that are in the scope, in the given order. Ids that have no message stay:
+   * reading them fails.
+   */
   inScope(ids: readonly number[], scope: SearchScope): number[] {
     const { sql, values } = scopeCondition(withinSessions(scope));
     if (sql === "" || ids.length === 0) return [...ids];
@@ -319,7 +329,10 @@ export class FullTextRepository extends Repository {
     );
   }
 
-  /** Counts the indexed messages of a scope's sessions, and their words. Of more than 5,000, those are counted with multiples of `sampleStep` as ids. */
+  /**
+   * Counts the indexed messages of a scope's sessions, and their words. Of more than 5,000 messages, a sample is counted: those whose
+   * ids are multiples of `sampleStep`.
+   */
   wordsOf(scope: SearchScope): IndexTotals {
     const { sql, values } = sessionCondition(scope);
     return this.#kept(`words ${sql}`, values, () => {
@@ -392,6 +405,7 @@ class NumbersById {
   #page: Uint32Array = new Uint32Array();
   #pageNumber = -1;
 
+  /** Returns 0 for an id that was never set. */
   get(id: number): number {
     return this.#pageOf(id)[id % PAGE_IDS]!;
   }
@@ -427,7 +441,12 @@ function varintsOf(bytes: Buffer): number[] {
   return values;
 }
 
-/** @throws {DamageError} if ids do not rise from `afterId`: of a table whose pages were swapped, a loop that reads on would not end. */
+/**
+ * Returns rows whose ids rise. A table whose pages were swapped may return the same rows again and again, and a loop that reads on
+ * from the last id would not end.
+ *
+ * @throws {DamageError} if the ids do not rise from `afterId`.
+ */
 function rising<Row extends { id: number }>(afterId: number, rows: Row[]): Row[] {
   let before = afterId;
   for (const { id } of rows) {

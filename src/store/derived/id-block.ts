@@ -8,6 +8,7 @@ export function blockOf(id: number): number {
   return Math.floor(id / ID_BLOCK_SIZE);
 }
 
+/** The first and the last id of a block. */
 export type IdRange = readonly [first: number, last: number];
 
 /** How many places there are in ranges of ids: as many as messages, and those of forgotten ones. */

@@ -223,7 +223,9 @@ export interface EnteringStep {
 }
 
 /**
- * Groups messages into steps. @param rows  Whole steps, in order of seq, without pinned messages.
+ * Groups messages into steps, in order.
+ *
+ * @param rows  Whole steps, in order of seq, without pinned messages.
  * @param seqBefore  The seq of the last message that entered the forest before them; -1 if none did.
  */
 export function enteringSteps(rows: readonly GraduatingMessage[], seqBefore: number): EnteringStep[] {

@@ -137,6 +137,7 @@ export class PendingVectorRepository extends PathReader {
     this.#claim({ ids: JSON.stringify(messageIds), claimant, untilMs });
   }
 
+  /** Returns the number of claims that were not lost. */
   renewClaims(messageIds: readonly number[], { claimant, untilMs }: Lease): number {
     return this.#renew({ ids: JSON.stringify(messageIds), claimant, untilMs }).changes;
   }

@@ -113,7 +113,11 @@ export class ReembeddingRepository extends Repository {
     return rows.map((row) => ({ ...row, hasVector: row.hasVector === 1, isGraduated: row.isGraduated === 1 }));
   }
 
-  /** Stages a vector, or else the stored one of the target's embedder. @returns false if another process did, or the message was forgotten. */
+  /**
+   * Stages a vector; if none is given, the stored one, if the target's embedder has made it.
+   *
+   * @returns false if another process was faster, or if the message was forgotten.
+   */
   stage(target: Target, messageId: number, embedding: Float32Array | undefined): boolean {
     const bytes = embedding === undefined ? null : encodeEmbedding(embedding);
     return this.#stage.run({ ...target, messageId, embedding: bytes }).changes > 0;

@@ -82,7 +82,10 @@ function both(conditions: readonly Condition[]): Condition {
   return { sql: asked.map(({ sql }) => sql).join(" AND "), values: asked.flatMap(({ values }) => values) };
 }
 
-/** The step of the ids that are sampled to learn how long messages are. It is odd, so that a sample has messages of both sides. */
+/**
+ * Returns the step of the ids that are sampled to learn how long messages are. It is odd, so that a sample of a conversation has
+ * messages of both sides. It seldom changes.
+ */
 export function sampleStep(messageCount: number): number {
   return 2 ** Math.floor(Math.log2(messageCount / SAMPLED_MIN)) + 1;
 }

@@ -22,7 +22,10 @@ export interface SessionOverview {
   id: string;
   project: string | null;
   title: string | null;
-  /** The title, or at most 60 characters of what the user asked first; if no user has written, that of the largest cluster. Null without these. */
+  /**
+   * The title, or at most 60 characters of what the user asked first; if no user has written, the title of the largest cluster. Null
+   * if there is none of these. It is made when it is read.
+   */
   readonly name: string | null;
   /** In order. Lists for people leave out a session with the tag `hidden`. */
   tags: string[];

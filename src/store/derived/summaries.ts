@@ -25,7 +25,10 @@ export type Summarized = Pick<SummaryRow, "sessionId" | "level" | "rootId">;
 /** A failed or parked attempt to make a summary. */
 export type Try = Omit<RowOf<typeof TRY>, "status"> & { status: "failed" | "parked" };
 
-/** How many finished summaries of a span are kept of each level. If a message of the newest is forgotten, an older one is shown. */
+/**
+ * How many finished summaries of a span are kept of each level. Contexts show the newest. If one of its messages is forgotten, an
+ * older row that does not cover the message is shown. Handles name messages, so `expand` needs no row.
+ */
 const SPANS_KEPT = 3;
 
 /** What a summary covers. */
@@ -58,7 +61,10 @@ const TRY = columns(
 const CLAIM = columns(TABLES.summaries, "id", "claimant", "claimedUntilMs");
 type Claim = { id: number; claimant: string; claimedUntilMs: number };
 
-/** SQL: the row is of the root or span of the parameters. Roots of spans may be forgotten messages. The plus makes SQLite use the index of roots. */
+/**
+ * SQL: the row is of the root, or of the span, that the parameters name. A session has one summary of each strategy, and one
+ * overview. Their roots are not compared, because these messages may be forgotten. The plus makes SQLite use the index of roots.
+ */
 const IS_OF_SAME = `id IN (
   SELECT id FROM summaries WHERE root_id = @rootId AND +session_id = @sessionId AND level = @level
   UNION ALL SELECT id FROM summaries

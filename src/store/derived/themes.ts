@@ -15,6 +15,7 @@ export class ThemeRepository extends PathReader {
     DELETE FROM themes WHERE root_id = ? AND session_id = ?`.run;
   readonly deleteOf = this.statement<[sessionId: string]>`DELETE FROM themes WHERE session_id = ?`.run;
   readonly deleteAll = this.statement`DELETE FROM themes`.run;
+  /** The rows of a session itself, oldest root first. */
   readonly own = this.statement<[sessionId: string], ThemeRow>`
     SELECT ${THEME} FROM themes WHERE session_id = ? ORDER BY root_id`.map(growingTheme).all;
   readonly #pastForests: PastForests;
@@ -24,6 +25,7 @@ export class ThemeRepository extends PathReader {
     this.#pastForests = pastForests;
   }
 
+  /** Oldest root first. */
   ofSession(sessionId: string): readonly GrowingTheme[] {
     const grower = this.paths.grower(sessionId);
     return grower === undefined ? this.#pastForests.of(sessionId)!.themes() : this.own(grower.sessionId);

@@ -45,6 +45,7 @@ export type RootAt = { root: number; position: number };
 type RootIn = RootAt & { sessionId: string };
 type LogPosition = { generation: number; position: number };
 
+/** SQL for the newest log position in the store. */
 export const NEWEST_POSITION = `SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'unions'), 0),
   coalesce((SELECT max(id) FROM unions), 0))`;
 
@@ -69,6 +70,7 @@ export class UnionRepository extends PathReader {
   /** The roots in a session's log, even if rows of it are damaged. */
   readonly unchecked = this.statement<[sessionId: string, generation: number], Pick<UnionRow, "id" | "kind" | "root">>`
     SELECT id, kind, root FROM unions WHERE session_id = ? AND generation = ? AND level <> 'subject' ORDER BY id`.all;
+  /** The row at a log position. */
   readonly at = this.statement<[position: number], RowOf<typeof UNION>>`SELECT ${UNION} FROM unions WHERE id = ?`.get;
   readonly #newestEntered = this.statement<
     [sessionId: string, position: number, limit: number],
@@ -138,12 +140,13 @@ export class UnionRepository extends PathReader {
     SELECT ${UNDONE} FROM undone_unions WHERE session_id = ? ORDER BY id`;
   readonly #undoneOfRoot = this.statement<RootAt & { from: number }, RowOf<typeof UNDONE>>`
     SELECT ${UNDONE} FROM undone_unions WHERE root = @root AND id > @from AND id <= @position ORDER BY id`;
-  /** True if some of the rows that held at `from` were taken back up to `position`. */
+  /** True if rows of a session's log were taken back after one log position and up to another. */
   readonly isUndoneBetween = this.statement<RootIn & { from: number }, number>`
     SELECT EXISTS (SELECT 1 FROM undone_unions WHERE undone_at > @from AND undone_at <= @position
       AND session_id IN ${holdersOf("@sessionId")})`.pluck().is;
   readonly #undoneAt = this.statement<[position: number], RowOf<typeof UNDONE>>`
     SELECT ${UNDONE} FROM undone_unions WHERE id = ? LIMIT 1`;
+  /** The generation in use at a log position. */
   readonly generationAt = this.statement<{ position: number }, number>`SELECT ${GENERATION_AT}`.pluck().get;
   readonly #deleteUndone = this.statement<[sessionId: string, generation: number, undoneAt: number]>`
     DELETE FROM undone_unions WHERE session_id = ? AND generation = ? AND undone_at = ?`;
@@ -180,6 +183,7 @@ export class UnionRepository extends PathReader {
     return this.#lastEntriesOf({ ...range, limit }).reverse();
   }
 
+  /** 0 before the first row. */
   lastPosition(sessionId: string): number {
     return this.paths.newest(sessionId, (piece) => this.#newest.get(piece.sessionId, piece.logPosition)) ?? 0;
   }
@@ -227,7 +231,10 @@ export class UnionRepository extends PathReader {
     });
   }
 
-  /** When a root started, in the generation of `position`, and the session in whose log a handle with this position names it. */
+  /**
+   * When a root started, in the generation of `position`, and the session in whose log a handle with this position names it. Every
+   * theme's root was a cluster's root first. If the log was rewound since, the start that held at `position` counts.
+   */
   started(at: RootAt): { position: number; sessionId: string } | undefined {
     const undone = this.#undoneHeld(at).filter(({ kind }) => kind === "start");
     const starts = [...undone.map(({ id, sessionId }) => ({ position: id, sessionId })), ...this.#started.all(at)];
@@ -286,12 +293,19 @@ export class UnionRepository extends PathReader {
     this.#deleteAfter.run({ sessionId, generation, position });
   }
 
-  /** Takes back the rows of older generations from the step of the newest message up to a seq on, which may be divided or get other results. */
+  /**
+   * Takes back the rows of older generations from the step of the newest message up to a seq on: the step may be divided, or get
+   * other results. Rows that are taken back say which messages their steps had.
+   */
   undoOlder(sessionId: string, seqLast: number, undoneAt: number): void {
     for (const from of this.#olderPositions.all({ sessionId, seqLast })) this.undoAfter(sessionId, from, undoneAt);
   }
 
-  /** The cluster that held exactly these steps at some log position, and that position. @param before  Then the steps entered this one later. */
+  /**
+   * The cluster that held exactly these steps at some log position, and that position; undefined if none did.
+   *
+   * @param before  A cluster and a log position. Then the steps are those that entered it later.
+   */
   clusterOf(sessionId: string, steps: readonly number[], before?: RootAt): RootAt | undefined {
     const entries = steps.map((step) => this.entered({ sessionId, stepId: step }));
     const root = before?.root ?? entries[0]?.clusterRoot;
@@ -325,7 +339,11 @@ export class UnionRepository extends PathReader {
     this.#insertUndone.run({ id, sessionId, generation, level, kind, node, root, score, undoneAt, members });
   }
 
-  /** Returns the steps that a root held at a log position, in no order. @param from  Of a cluster, only those that entered after this one. */
+  /**
+   * Returns the steps that a root of this level held at a log position of a session's log, in no order.
+   *
+   * @param from  Of a cluster, only those that entered after this log position.
+   */
   stepsOf(level: SessionLevel, at: RootIn, from = 0): number[] {
     if (this.isRewound(at)) {
       const { held, undone } = this.#rewoundRows(level, at, from);

@@ -69,6 +69,7 @@ export class EntryRepository extends PathReader {
     });
   }
 
+  /** Returns the new entry's position. */
   add(row: NewEntry): number {
     return Number(this.#insert.run({ ...row, id: null }).lastInsertRowid);
   }
@@ -108,6 +109,7 @@ export class EntryRepository extends PathReader {
     return rowsIn(this.paths.of(sessionId), limit, read).map(entryOf);
   }
 
+  /** Newest first. */
   before(sessionId: string, before: number, limit: number): Entry[] {
     const read = ({ sessionId, seqLast }: Piece, limit: number) =>
       this.#before.all({ sessionId, seqEnd: seqLast, before, limit });

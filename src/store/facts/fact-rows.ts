@@ -61,7 +61,10 @@ type Raw<T extends keyof typeof FACT_TABLES> = RawRow<
 /** The rows by the names of their tables in schema.ts. Values are as SQLite has them. */
 export type FactTables = Omit<{ [T in keyof typeof FACT_TABLES]: Raw<T> }, "messages"> & {
   origin: RowsOrigin;
-  /** `embedding` is the vector in the generation in use. If it is undefined, a writer makes it again, and `vectorCrc` is its CRC-32. */
+  /**
+   * `embedding` is the vector in the generation in use. A writer makes it again if it is undefined; `vectorCrc` is then the
+   * CRC-32 that it must have.
+   */
   messages: Omit<Raw<"messages">, "storedText" | "embedding"> & {
     storedText: string | Buffer;
     embedding: Buffer | null | undefined;

@@ -5,6 +5,7 @@ import { TABLES } from "../sql/tables.ts";
 
 export const GENERATION_NOW = "(SELECT max(id) FROM generations)";
 
+/** SQL for the generation of the log position `@position`. */
 export const GENERATION_AT = "(SELECT max(id) FROM generations WHERE log_position < @position)";
 
 const EMBEDDER_NOW = "(SELECT embedder_id FROM generations ORDER BY id DESC LIMIT 1)";
@@ -39,6 +40,7 @@ export class GenerationRepository extends Repository {
   /** Changes whenever anything is forgotten. */
   readonly rewriteCountOfAll = this.statement<[], number>`
     SELECT coalesce(sum(rewrite_count), 0) FROM generations`.pluck().one;
+  /** Oldest first. */
   readonly ids = this.statement<[], number>`SELECT id FROM generations ORDER BY id`.pluck().all;
   readonly #insert = this.statement<InsertOf<typeof NEW>>`${NEW.insert()}`.run;
   readonly #seal = this.sealing(TABLES.generations);

@@ -30,7 +30,10 @@ interface NamespaceRange {
   to: string;
 }
 
-/** The range of a namespace and all below it. As JSON, one below begins like `["a",` and sorts before `["a"]` itself, with none in between. */
+/**
+ * Returns the range of keys of a namespace and everything below it. Keys are JSON, so one below begins like `["a",` and sorts before
+ * `["a"]` itself. No other key is between the two.
+ */
 function rangeOf(prefix: readonly string[]): NamespaceRange {
   const to = JSON.stringify(prefix);
   return { from: `${to.slice(0, -1)}${prefix.length === 0 ? '"' : ","}`, to };
@@ -60,6 +63,7 @@ export class ItemRepository extends Repository {
     SELECT id FROM items WHERE ${IN_RANGE} ORDER BY namespace, key LIMIT @limit OFFSET @offset`.pluck();
   readonly #lastIds = this.statement<NamespaceRange & Omit<ItemPage, "descending">, number>`
     SELECT id FROM items WHERE ${IN_RANGE} ORDER BY namespace DESC, key DESC LIMIT @limit OFFSET @offset`.pluck();
+  /** The first item of each namespace, in order. */
   readonly #namespaces = this.statement<NamespaceRange, RowOf<typeof ITEM>>`
     SELECT ${ITEM} FROM items WHERE id IN (SELECT min(id) FROM items WHERE ${IN_RANGE} GROUP BY namespace)
     ORDER BY namespace`;

@@ -225,6 +225,7 @@ export class MessageRepository extends PathReader {
     ORDER BY seq LIMIT 1`.get;
   readonly #after = this.statement<[sessionId: string, seq: number, limit: number], MessageValues>`
     SELECT ${MESSAGE} FROM messages WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?`.raw();
+  /** The external ids of the messages after a seq. */
   readonly namesAfter = this.statement<[sessionId: string, seq: number], RowOf<typeof NAMES>>`
     SELECT ${NAMES} FROM messages WHERE session_id = ? AND seq > ? ORDER BY seq`.all;
   readonly #move = this.statement<{
@@ -292,7 +293,10 @@ export class MessageRepository extends PathReader {
     UNION ALL SELECT NULL, '', seq FROM forgotten_messages
     WHERE session_id = @sessionId AND seq BETWEEN @seqFirst AND @seqLast
     ORDER BY seq`;
-  /** Like `nextSeq`, so that no seq is given twice even if the index lacks messages that the frontier has passed, or the last one. */
+  /**
+   * Like `nextSeq`, even if the index lacks messages that the frontier has passed, or the last one: the row after it may be of the
+   * same session. So no seq is given twice.
+   */
   readonly seqEnd = this.statement<{ sessionId: string }, number>`
     SELECT max(
       coalesce((
@@ -317,8 +321,8 @@ export class MessageRepository extends PathReader {
     SELECT ${tellerOf("m")} AS role, ${toldOf("m", "?")} AS text
     ${STEPS} ORDER BY step.key, m.seq`;
   /**
-   * The beginning of the user's message that began a turn, if it is not long ago. Summaries, `yes` and `[Request interrupted by user]`
-   * do not count: then it is an earlier message.
+   * The first characters of the user's message that began the turn of a message. An agent's summary is none, nor is `yes`, nor a mark
+   * such as `[Request interrupted by user]`: what they are about was asked before, if it was not long ago.
    */
   readonly askedBefore = this.statement<[charsMax: number, id: number], TitledMessage>`
     SELECT asked.role, substr(asked.text, 1, ?) AS text FROM messages m
@@ -641,7 +645,10 @@ export class MessageRepository extends PathReader {
     return [];
   }
 
-  /** The keys by which `sync` matches messages: external ids, and digests or the ids of tool calls; the empty digest for forgotten ones. */
+  /**
+   * The keys by which `sync` matches messages: external ids, and digests or the ids of tool calls. Forgotten messages have the empty
+   * digest.
+   */
   syncKeys(sessionId: string, seqFrom: number): { externalId: string | undefined; digest: string; seq: number }[] {
     const rows = this.#inPieces(sessionId, seqFrom, LAST, (sessionId, seqFirst, seqLast) =>
       this.#syncKeys.all({ sessionId, seqFirst, seqLast }),
@@ -659,6 +666,7 @@ export class MessageRepository extends PathReader {
     return isStored && storedEmbedder === embedderId ? undefined : { id, embedderId, embedding };
   }
 
+  /** Returns undefined for a message that is damaged. */
   #intact(id: number): Message | undefined {
     try {
       return this.byIds([id])[0];
@@ -714,7 +722,11 @@ export class MessageRepository extends PathReader {
   }
 }
 
-/** Returns the rows of a range of seqs. @throws {DamageError} if an index has one in the place of another one, or twice. */
+/**
+ * Returns the rows of a range of seqs.
+ *
+ * @throws {DamageError} if one of them says that it is elsewhere: an index has it in the place of another one, or twice.
+ */
 function inPlace<Row extends { sessionId: string; seq: number }>(
   [sessionId, seqFirst, seqLast]: SeqsOfSession,
   rows: Row[],

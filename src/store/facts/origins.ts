@@ -27,7 +27,11 @@ const PARENT = columns(TABLES.sessions, "parentSessionId");
 /** More generations of subagents or forks than anybody has. Damaged rows may be in a circle. */
 const ANCESTORS_MAX = 100;
 
-/** Finds copies of messages when asked, from columns that every row has: an agent may write them again when it resumes or forks a session. */
+/**
+ * Finds copies of messages. An agent that resumes or forks a session may write its messages again under another session id. Such a
+ * message is stored like any other, and recognized when it is asked for: from columns that every row has, so there is nothing to
+ * keep up to date, to repair, or to send to other stores.
+ */
 export class OriginRepository extends Repository {
   // Lists as JSON, bytes as hex, and lookups for each row. Damaged rows must not prevent forgetting.
   /** Messages that were imported without a time often have the time of their neighbors: that of the import. */
@@ -101,7 +105,10 @@ export class OriginRepository extends Repository {
     return [...this.of(others).values()].filter((other) => namesOf(other).some((name) => known.has(name)));
   }
 
-  /** Returns the messages of sessions that are copies of those of an earlier one. Only sessions that begin alike are compared (20 µs a message). */
+  /**
+   * Returns the messages of sessions that are copies of messages of an earlier one. Only sessions that begin with the same message
+   * are compared, because that takes 20 µs for each of their messages.
+   */
   repeatedIn(sessionIds: readonly string[]): Map<string, ReadonlySet<number>> {
     const linesOf = new Map<string, readonly string[]>();
     const families = new Map<string, string[]>();
@@ -137,8 +144,8 @@ export class OriginRepository extends Repository {
   }
 
   /**
-   * The conversations that a session is a copy of: the ancestor with the same first message, and all with the same first texts. Messages
-   * of these with the same seq and digest are copies, even with new times.
+   * Names the conversations that a session is a copy of: the ancestor that begins with the same message, and all sessions that
+   * begin with the same texts. Messages of these with the same seq and digest are copies, even if the agent gave them new times.
    */
   #linesOf(sessionId: string): string[] {
     let top = sessionId;

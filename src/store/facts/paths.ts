@@ -79,7 +79,10 @@ export class PathRepository extends Repository {
     return this.#sharing.all(holderId, seq);
   }
 
-  /** The session whose rows are the open clusters and themes of a session: for a young fork another one; undefined if that has moved since. */
+  /**
+   * The session whose rows are the open clusters and themes of a session. Until the frontier of a fork moves, it is another one;
+   * undefined if that one has moved since the fork.
+   */
   grower(sessionId: string): Piece | undefined {
     const path = this.of(sessionId);
     if (path.length === 1) return path[0]!;
@@ -132,7 +135,11 @@ export class PathRepository extends Repository {
     return [holderId, ...this.#sharingLog.all(holderId, position)];
   }
 
-  /** A fork that has lost its past would give seqs again. @throws {DamageError} if a fork does not share what its session had. */
+  /**
+   * For changes and `verify`: a fork that has lost its past would give seqs again. A branch has a `forkSeq` and shares nothing.
+   *
+   * @throws {DamageError} if a fork does not share what its session had.
+   */
   assertPast(sessionId: string): void {
     const { parentSessionId = null, forkSeq = null, supersededAtMs = null } = this.#origin.get(sessionId) ?? {};
     const past = this.#past(sessionId).map(pieceOf);

@@ -106,6 +106,7 @@ export class SessionRepository extends Repository {
   readonly projects = this.statement<[], { project: string; sessionCount: number }>`
     SELECT project, count(*) AS sessionCount FROM sessions WHERE project IS NOT NULL AND ${IS_SESSION}
     GROUP BY project ORDER BY project`.all;
+  /** Oldest first. */
   readonly ids = this.statement<[], string>`
     SELECT id FROM sessions WHERE ${IS_SESSION} ORDER BY created_at_ms, id`.pluck().all;
   /** The branches of a session, in the order in which they were superseded. */
@@ -160,7 +161,10 @@ export class SessionRepository extends Repository {
     return row;
   }
 
-  /** Adds a branch for the messages from after `seqLast` to before `seqEnd`, as if all of them had left the window. */
+  /**
+   * Adds a branch for the messages from after `seqLast` to before `seqEnd`, as if all of them had left the window. It has no title,
+   * because that of its session may change.
+   */
   insertBranch(
     { id, nowMs, seqLast, seqEnd, isUndoable }: BranchPlace,
     { id: parentSessionId, project, settings }: SessionRow,

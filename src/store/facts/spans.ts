@@ -56,6 +56,7 @@ export class SpanRepository extends PathReader {
     };
   }
 
+  /** The id of a session's first message that is not pinned. */
   firstOf(sessionId: string): number | undefined {
     return this.paths.oldest(sessionId, (piece) => this.#firstOf(piece.sessionId, piece.seqLast));
   }

@@ -28,8 +28,11 @@ export interface SaidAt {
 }
 
 /**
- * The digests by which imports and `sync` recognize what was forgotten. A random key in each store makes tables of known digests useless.
- * Whoever has the file can test a guess of a message, but must also know or guess what its session began with.
+ * The digests by which imports and `sync` recognize what was forgotten.
+ *
+ * Each store has a random key, so that no table of known digests tells what a short text was. The key is in the store, because
+ * an import must recognize a text by the store alone. Whoever has the file can test a guess of a message, but must also know or
+ * guess what the session of the message began with.
  */
 export class TombstoneDigests {
   readonly #key: Buffer;
@@ -79,7 +82,11 @@ export class TombstoneDigests {
     return isWhole ? [...beginnings, this.whole(opening)] : beginnings;
   }
 
-  /** The digests of the forgotten sessions that a session may be a copy of. @param isEnd  True if it has no further messages. */
+  /**
+   * Returns the digests of the forgotten sessions that a session may be a copy of.
+   *
+   * @param isEnd  True if the session has no further messages. It may be an older copy of a session that grew.
+   */
   ofCopy(opening: readonly Buffer[], isEnd: boolean): Buffer[] {
     const beginnings = beginningsOf(opening);
     const shorter = beginnings.map((beginning) => this.whole(beginning));
@@ -104,7 +111,10 @@ export class TombstoneDigests {
   }
 }
 
-/** Tells which messages of a session were forgotten. Their ids alone do not: two copies of a file give one id to different messages. */
+/**
+ * Tells which messages of a session were forgotten. Their ids alone do not: two copies of a file give the same id to different
+ * messages.
+ */
 export class ForgottenMessages {
   readonly #digests: TombstoneDigests | undefined;
   readonly #rows = new Map<number, TombstoneRow[]>();
@@ -223,8 +233,10 @@ export class TombstoneRepository extends Repository {
   }
 
   /**
-   * Tells which messages of a session were forgotten: there by their names, anywhere by content and origin, and in a session that began
-   * alike by content. @param opening  The digests of the first messages in the file: see `OPENING_MESSAGES`.
+   * Returns a function that tells which messages of a session were forgotten: in this session by their names, in any session by
+   * their content and origin, and in a session with the same beginning by their content.
+   *
+   * @param opening  The digests of the first messages in the file: see `OPENING_MESSAGES`.
    */
   recognizer(sessionId: string, opening: readonly Buffer[]): (message: RememberedMessage) => boolean {
     const digests = this.digests();

@@ -5,7 +5,10 @@ import { decodeValue, type StoredValue } from "../sql/codecs.ts";
 import { columns } from "../sql/statement.ts";
 import { TABLES } from "../sql/tables.ts";
 
-/** A text is looked for in pieces of this many bytes, one each `PIECE_BYTES` for each alignment: some 67 bytes are found. A short one must be whole. */
+/**
+ * A text is looked for in pieces of this many bytes. A shorter one, or one that is little longer, must be there as a whole. Of a long one,
+ * every `PIECE_BYTES` a piece is known for each alignment, so that some 67 bytes of it are found.
+ */
 const PIECE_BYTES = 32;
 
 /** A shorter text is not looked for: everybody says "continue". */
@@ -31,7 +34,10 @@ const FILTER_BITS = 16;
 
 const CHUNK_BYTES = 1 << 20;
 
-/** Texts to look for in bytes. Their windows are in a filter, so at most places two numbers are read and one bit is looked up. */
+/**
+ * Texts to look for in bytes. All windows of the texts are in a filter. So at most places of what is searched, two numbers are read
+ * and one bit is looked up.
+ */
 export class TextPieces {
   /** Keyed by the bytes as Latin-1: many texts, such as the names of tools, are said again and again. */
   readonly #texts = new Map<string, Buffer>();
@@ -262,7 +268,12 @@ function parsed(json: string): unknown {
 /** Descriptors of database files, by device and inode. */
 const opened = new Map<string, number>();
 
-/** Returns true if a file has one of the pieces. Its descriptor stays open: on POSIX systems, closing it would release SQLite's locks. */
+/**
+ * Returns true if the bytes of a file have one of the pieces.
+ *
+ * The descriptor stays open: on POSIX systems, closing any descriptor of a file releases all locks that this process has on it, and
+ * with them those of SQLite.
+ */
 export function fileHas(path: string, pieces: TextPieces): boolean {
   const { dev, ino } = statSync(path);
   const file = opened.get(`${dev} ${ino}`) ?? openSync(path, "r");

@@ -20,7 +20,7 @@ export interface BackupOptions {
 }
 
 export interface BackupReport {
-  /** Absolute. */
+  /** The absolute path of the copy. */
   path: string;
   byteLength: number;
   sessionCount: number;
@@ -30,12 +30,19 @@ export interface BackupReport {
 }
 
 /**
- * Copies a store to another file while others keep writing. SQLite's online backup yields to the event loop; `VACUUM INTO` would block it.
- * A read transaction stays open on the copying connection: otherwise each write would start the copy again (https://sqlite.org/backup.html).
- * The copy is made in a folder of its owner beside the target, checked, flushed, and renamed. A killed backup leaves `.coppice-backup-…`.
+ * Copies a store to another file while this and other processes keep writing.
+ *
+ * SQLite's online backup yields to the event loop; `VACUUM INTO` would block it. A read transaction stays open on the
+ * copying connection, because otherwise each write of another process would start the copy again
+ * (https://sqlite.org/backup.html). Meanwhile the write-ahead log cannot be emptied.
+ *
+ * The copy is made in a new folder beside the target, readable by the owner only. It is checked, flushed, and renamed
+ * to the target, so that nobody sees half a backup. It can be read from a read-only disk. A backup that fails leaves nothing behind. A killed one
+ * leaves a folder `.coppice-backup-…`, and the target unchanged.
  *
  * @param signal  Aborted when the store closes; its reason is thrown.
- * @throws {StoreError} `FILE_EXISTS`; `FILE_NOT_FOUND` without the folder; `FILE_NOT_USABLE`; `STORE_CORRUPT` if it is too damaged to copy.
+ * @throws {StoreError} `FILE_EXISTS`; `FILE_NOT_FOUND` if the folder is missing; `FILE_NOT_USABLE` if the target cannot
+ * be written; `STORE_CORRUPT` if the store is too damaged to copy.
  */
 export async function backupStore(
   database: StoreDatabase,

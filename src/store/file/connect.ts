@@ -20,9 +20,11 @@ export interface Connection {
 }
 
 /**
- * Connects to an existing file, or to memory. If SQLite cannot make the two files that it needs beside a store, a reader gets the whole
- * file in memory, unless its log has content. (SQLite's `immutable=1` needs URIs, which the driver does not accept.) If the file is shorter
- * than its header says, `writable_schema` makes SQLite read the pages that exist.
+ * Connects to an existing file, or to memory. A reader gets help in two cases:
+ *
+ * - SQLite cannot make the two files that it needs beside a store. Then the whole file is read into memory, unless its
+ * log has content. (SQLite's `immutable=1` needs URIs, which the driver does not accept.)
+ * - The file is shorter than its header says. With `writable_schema`, SQLite reads the pages that exist.
  */
 export function connect(file: string, options: { readonly: boolean; busyTimeoutMs: number }): Connection {
   const { readonly, busyTimeoutMs: timeout } = options;

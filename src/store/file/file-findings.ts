@@ -34,7 +34,11 @@ const NETWORK_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
   [0x00c36400, "Ceph"],
 ]);
 
-/** Checks a file without opening or locking it. @param writesHere  True if this process writes to the store, so that the log may be its own. */
+/**
+ * Checks a store's file without opening it. Writes nothing and locks nothing.
+ *
+ * @param writesHere  True if this process has the store open for writing, so the write-ahead log may be its own.
+ */
 export function fileFindings(path: string, writesHere: boolean): Finding[] {
   if (path === ":memory:") return [ok("file", "The store is in memory and ends with its process.")];
   const stat = statSync(path, { throwIfNoEntry: false });

@@ -39,7 +39,10 @@ export function refuseForeignLog(file: string): void {
   throw new StoreError("FILE_NOT_USABLE", { path: file, ...fault });
 }
 
-/** Returns why the log beside a file is not its own; undefined if it is, if a living process uses the two together, or if nothing says so. */
+/**
+ * Returns why the log beside a file is not its own; undefined if it is, or if nothing says so. A log that a living process uses with
+ * the file is its own. Otherwise it takes the time of a small process to look.
+ */
 export function logFault(file: string): NameFault | undefined {
   if (byteLengthOf(file) === 0) return undefined;
   const path = realpathSync(file);
@@ -154,7 +157,10 @@ class Checksum {
   }
 }
 
-/** Reads the header in another process: a process that closes a file loses all its locks on it, also SQLite's. Windows has other locks. */
+/**
+ * Reads the header in another process: when a process closes a file, it loses all its locks on it, also those of SQLite. Windows has
+ * other locks.
+ */
 function headerOf(path: string): FileHeader {
   if (process.platform !== "win32") {
     const dd = [`if=${path}`, `bs=${HEADER.byteLength}`, "count=1"];

@@ -10,9 +10,13 @@ import { giveSerial } from "./serial.ts";
 const CREATE_APPLIED = `CREATE TABLE IF NOT EXISTS __drizzle_migrations (id INTEGER PRIMARY KEY, hash text NOT NULL, created_at numeric)`;
 
 /**
- * Brings a file to this version's format, or refuses it and leaves it unchanged. drizzle's own migrator does not notice an edited
- * migration or a newer file, and deletes every child row of a table that it rebuilds. Here, foreign keys are checked at the end of the one
- * transaction, views and triggers are created again, and each table keeps its last id, so that ids of forgotten rows are not given again.
+ * Brings a file to this version's format, or refuses it and leaves it unchanged.
+ *
+ * drizzle's own migrator does not notice an edited migration or a newer file, and deletes every child row of a table
+ * that it rebuilds. Here, foreign keys are off during the one transaction and are checked at its end. Views and
+ * triggers are created again after each migration. Each table keeps its last id, so that ids of forgotten rows are not
+ * given again.
+ *
  * @throws {StoreError} `FORMAT_UNSUPPORTED`, `STORE_CORRUPT`.
  */
 export function migrate(

@@ -60,7 +60,10 @@ export function refuseSecondName(file: string): void {
   }
 }
 
-/** True if another connection locks the file, and its shared memory is not beside this name. After a crash, nothing is known. Takes 0.1 ms. */
+/**
+ * Returns true if another connection has a lock on the file, and the shared memory that it uses is not beside this name. Takes
+ * 0.1 ms. After a crash there may be files beside any name, so nothing is known.
+ */
 function isUsedElsewhere(file: string): boolean {
   if (byteLengthOf(file) === 0 || existsSync(`${file}-shm`) || holdsLog(file)) return false;
   let client: Database.Database | undefined;

@@ -22,14 +22,23 @@ export interface OpenDatabaseOptions {
   busyTimeoutMs: number;
 }
 
-/** Milliseconds that SQLite itself waits for a lock, before `#patiently` tries again: its own pauses grow to 0.1 s, and a busy writer would win. */
+/**
+ * Milliseconds that SQLite itself waits for a lock; then `#patiently` tries again. SQLite's own pauses grow to 0.1 s. A
+ * process that writes all the time would always hold the lock by then.
+ */
 const LOCK_WAIT_MS = 2;
 
-/** The commit that makes the log longer than this many pages (16 MB) writes them to the file and waits for the disk. See `checkpoint`. */
+/**
+ * The commit that makes the write-ahead log longer than this many pages (16 MB) writes them to the file and waits for the disk.
+ * With SQLite's 1,000 pages, more commits wait, and pages that change often are written more often. See `checkpoint`.
+ */
 const LOG_PAGES_MAX = 4_000;
 const LOG_BYTES_MAX = LOG_PAGES_MAX * 4_096;
 
-/** SQLite begins the log anew only if nobody reads from it. So while it is longer than this, long reads wait for their turn, at most a second. */
+/**
+ * SQLite begins the log anew only if at that moment nobody reads from it. Where readers overlap there is no such moment, and the log
+ * grew by 7 MB a second. So while it is longer than this, long reads wait for their turn, at most for a second.
+ */
 const LOG_BYTES_LONG = 2 * LOG_BYTES_MAX;
 const TURN_MS_MAX = 1_000;
 const TURN_LOOK_MS = 5;
@@ -120,7 +129,10 @@ export class StoreDatabase {
     return result;
   }
 
-  /** Like `write`, for a change that catches no failed write. Writes within it get no savepoints, for which SQLite would copy each changed page. */
+  /**
+   * Like `write`, for a change in which no failed write is caught, unless what it had written may stay. The writes that it calls get
+   * no savepoints, for which SQLite would copy each page that changes.
+   */
   writeWhole<T>(operation: string, change: () => T): T {
     return this.write(operation, () => {
       const wasWhole = this.#isWhole;
@@ -138,7 +150,10 @@ export class StoreDatabase {
     return this.#rollbackCount;
   }
 
-  /** Runs a caller's work in one IMMEDIATE transaction, or as part of another call. What the work throws is thrown unchanged. */
+  /**
+   * Runs a caller's work in one IMMEDIATE transaction. In another call, it becomes part of that. What the work throws is thrown
+   * unchanged.
+   */
   atomically<T>(work: () => T): T {
     let thrown: { error: unknown } | undefined;
     const wasAtomic = this.#isAtomic;
@@ -368,8 +383,11 @@ function ownErrorOf(error: unknown, path: string): unknown {
 }
 
 /**
- * Opens or creates a store file. Only its owner may read and write a new one. A file that is not a store is not changed.
- * @throws {StoreError} those of `openToRead`, `STORE_CORRUPT`, `PACKAGE_MISSING`.
+ * Opens or creates a store file. Only its owner may read and write a new file, because it holds conversations. A file
+ * that is not a store is not changed.
+ *
+ * @throws {StoreError} `FILE_NOT_FOUND`, `FILE_NOT_USABLE`, `NOT_A_STORE`, `FORMAT_UNSUPPORTED`, `STORE_BUSY`,
+ * `STORE_CORRUPT`, `PACKAGE_MISSING`.
  */
 export function openDatabase(path: string, options: OpenDatabaseOptions): StoreDatabase {
   const file = path === ":memory:" ? path : resolve(path);

@@ -29,9 +29,14 @@ export class Queries {
   }
 
   /**
-   * Runs one SQL statement of a user, which may only read. PRAGMA and ATTACH are refused, because they can reach other files. The snapshot
-   * stays open until the generator ends. @param options.heapBytesMax  The most memory that SQLite may use, in the whole process.
-   * @throws {StoreError} `QUERY_REFUSED` with our reason, or SQLite's.
+   * Runs one SQL statement of a user, which may only read. PRAGMA and ATTACH are refused, because they can reach other
+   * files. The snapshot that it reads stays open until the generator ends.
+   *
+   * @param options.params  Values for the parameters of the statement.
+   * @param options.heapBytesMax  The most memory that SQLite may use, in the whole process. By default, there is no limit.
+   * @yields rows in order. An integer beyond 2^53 is a `bigint`.
+   * @throws {StoreError} `QUERY_REFUSED` with the reason. If the statement does not parse or fails, it is SQLite's
+   * reason.
    */
   *rows(
     query: string,

@@ -7,7 +7,10 @@ import type { StoreDatabase } from "./open.ts";
 /** The values of a row as the driver reads them, by the names in the schema. */
 export type RawValues = Record<string, string | number | Buffer | null>;
 
-/** Turns rows into values and back. It decides nothing and opens no transaction. Its SQL is in its first fields; public fields are methods. */
+/**
+ * A repository turns rows into values and back. It decides nothing and opens no transaction. Its written SQL is in its
+ * first fields; public fields are methods.
+ */
 export abstract class Repository {
   protected readonly statement: StatementTag;
   protected readonly rowCheck: RowCheck;
@@ -55,7 +58,9 @@ export function* rawRows(
 }
 
 /**
- * Returns a function that writes a row as `rawRows` gives it, and returns how many were written. A row without a checksum gets one.
+ * Returns a function that writes a row as `rawRows` gives it, and returns how many rows were written. A row that lacks its
+ * checksum gets one.
+ *
  * @param existing  What happens if the row is there: `fail` throws, `skip` writes nothing.
  */
 export function rawInsert(

@@ -13,11 +13,13 @@ export interface RestoreReport extends BackupReport {
 }
 
 /**
- * Puts a checked copy of a backup in the place of a store, which is kept under another name. Whenever the process is killed, either store
- * is in place: the former files get second names (`nameFault` allows them); the copy takes the place of the file; the log loses its first
- * name. Whoever opens the store removes a log that is left between the last two steps (`refuseForeignLog`).
- * @throws {StoreError} `FILE_NOT_USABLE` if the backup is the store, or if another process has it open. Only Linux says that; elsewhere
- * that process fails with `STORE_CLOSED` when it writes next.
+ * Puts a checked copy of a backup in the place of a store, which is kept under another name. In this order, whenever the process is
+ * killed, either store is in place: the former files get second names, which change nothing (`nameFault`); the copy takes the
+ * place of the file, which makes the log a foreign one; the log loses its first name. A log that is left between the last two steps is
+ * removed by whoever opens the store (`refuseForeignLog`).
+ *
+ * @throws {StoreError} `FILE_NOT_USABLE` if the backup is the store itself, or if another process has the store open. Only Linux says
+ * that; elsewhere such a process fails with `STORE_CLOSED` when it writes next.
  */
 export async function restoreStore(
   backup: StoreDatabase,

@@ -16,6 +16,7 @@ export class StoreSettingRepository extends Repository {
   readonly #put = this.statement<{ name: string; value: string }>`${SETTING.upsert()}`.run;
   readonly delete = this.statement<[name: string]>`DELETE FROM store_settings WHERE name = ?`.run;
 
+  /** Returns undefined if the setting was never set. */
   get(name: string): unknown {
     return this.#byName(name)?.value;
   }

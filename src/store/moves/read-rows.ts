@@ -59,7 +59,11 @@ export function changeableIn({ sessions, factRows }: Repositories, sessionId: st
   return session && { title: session.title, items: factRows.itemsOf(sessionId) };
 }
 
-/** Merges titles and items: what came replaces what is here, and items of both stay. @returns also what was replaced, in sentences. */
+/**
+ * Merges titles and items: the title is the one that came, and the items are those of both, with the values that came.
+ *
+ * @returns also what was replaced, in sentences.
+ */
 export function mergedOf(own: Changeable, came: Changeable): Changeable & { notes: string[] } {
   const notes: string[] = [];
   const title = came.title ?? own.title;
@@ -100,9 +104,14 @@ export function movable({ sessions, paths }: Repositories, sessionId: string): S
 }
 
 /**
- * Yields the facts of a session and of its branches, in the generation in use, for `writeSession` of another store. Use it up inside one
- * `database.read`, so that all rows are of one snapshot. Subjects stay, which belong to a store, and claims, which belong to a process.
- * @param from  Leaves out earlier messages of the path, and earlier rows of the log. @throws {StoreError} those of `movable`; `STORE_CORRUPT`.
+ * Yields the facts of a session and of its branches, so that `writeSession` can write them into another store. Use it up inside one
+ * `database.read`, so that all rows are of one snapshot.
+ *
+ * The rows are of the generation in use: handles of log positions before a `reembed` do not move. Nor do subjects, which belong to
+ * a store, and claims, which belong to a process.
+ *
+ * @param from  Leaves out earlier messages of the path, and earlier rows of the log. Everything else is whole.
+ * @throws {StoreError} those of `movable`; `STORE_CORRUPT`.
  */
 export function* sessionRows(
   repositories: Repositories,

@@ -32,6 +32,7 @@ import type { Table } from "../sql/tables.ts";
 import { type Changeable, changeableIn, mergedOf, putChangeable, rowText, sessionRows } from "./read-rows.ts";
 
 export interface WriteRowsTerms extends DeriveOptions {
+  /** Returns the words of a text as they are indexed, in order. */
   searchWords: (text: string) => readonly string[];
   actionsOf: ActionsOf;
   /** Makes the vectors that the rows leave out. */
@@ -50,9 +51,13 @@ export interface WrittenSession {
 }
 
 /**
- * Writes the facts of a session from another store, as `sessionRows` gives them, with their ids. All else is derived from them. If the
- * store has the session, they replace it, if they have each message, entry and branch and the newest row of the log. Items that only the
- * store has stay. A session's ids rise: if one is higher than all of the store's, the store takes a block of ids above it.
+ * Writes the facts of a session that came from another store, with their ids. Everything else is derived from them.
+ *
+ * If the store has the session, the rows replace it, as long as they have everything that the store has: each message, entry and
+ * branch, and the newest row of the log. Items that only the store has stay. New ids of the store must be the highest in it, because
+ * a session's ids rise. So if an id is higher than all of the store's, the store takes a block of ids above it.
+ *
+ * @param rows  All rows of one session, as `sessionRows` gives them.
  * @throws {StoreError} `ID_TAKEN`, `SESSION_DIVERGED`, `SESSION_FORGOTTEN`, `SESSION_SUPERSEDED`, `EMBEDDER_MISMATCH`,
  *   `ROWS_INVALID`. Then nothing is written.
  */
@@ -91,7 +96,10 @@ interface Known {
   summaries: Set<number>;
 }
 
-/** Writes the rows of one session, in the order of `sessionRows`: replaces what the store has of it, checks what came, and derives the rest. */
+/**
+ * Writes the rows of one session, which come in the order of `sessionRows`. It reads what the store has of the session, replaces it,
+ * checks what came, and derives the rest.
+ */
 class SessionWriter {
   readonly #repositories: Repositories;
   readonly #terms: WriteRowsTerms;
@@ -515,7 +523,10 @@ function nameIn({ project }: RawValues): string | null {
   return project === null ? null : baseNameOf(project as string);
 }
 
-/** Returns what two equal facts have in common. A store may lack the parent of a session or a vector, and has its own projects. */
+/**
+ * Returns what two equal facts have in common. One of two stores may lack the parent or checksum of a session, or a vector, and each
+ * has its own projects.
+ */
 function keyOf(given: FactRow): string {
   const values: Record<string, unknown> = { ...given.row };
   if (given.table === "sessions") {

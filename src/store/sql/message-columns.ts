@@ -17,7 +17,10 @@ export type SelectedMessage = RowOf<typeof READ> & {
   parsedParts: Part[] | undefined;
 };
 
-/** What a reader is shown. Hex is read faster than a Buffer, and `text` is made here, because SQLite would parse the parts again. */
+/**
+ * Everything that a reader is shown. The driver takes longer to make a Buffer than to read all other columns, and SQLite
+ * parses `parts` to compute `text`. So digests are read in hex, and `text` is made from `stored_text` and the parsed parts.
+ */
 class MessageColumns extends Columns<SelectedMessage> {
   constructor(alias = "") {
     super(TABLES.messages, READ.keys, alias);
@@ -120,7 +123,10 @@ export function isSharedText(stored: Buffer, partsJson: string): boolean {
   return sharedTextOf(stored.toString(), parsedOrUndefined(partsJson)) !== null;
 }
 
-/** What `TEXT_OF_ROW` in schema.ts computes of a BLOB; null if it does not say how many characters of the first part are shared, or too many. */
+/**
+ * Returns what `TEXT_OF_ROW` in schema.ts computes of a BLOB; null if it does not say how many characters of the first part are
+ * shared, or says more than there are.
+ */
 function sharedTextOf(stored: string, parts: readonly Part[] | undefined): string | null {
   if (!/^\d+ /.test(stored)) return null;
   if (parts === undefined) return stored;

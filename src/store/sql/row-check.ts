@@ -34,7 +34,12 @@ export class RowCheck {
     this.#client = client;
   }
 
-  /** Describes each row after a row id whose checksum is wrong. @returns also the id of the last row, if there may be more. */
+  /**
+   * Describes each of some rows of a table whose checksum is wrong.
+   *
+   * @param after  A row id.
+   * @returns also the id of the last row, if there may be more.
+   */
   damaged(table: Table, { after, limit } = { after: -1, limit: -1 }): Damaged {
     const whole = columns(table);
     const rows = this.#client.prepare<[after: number, limit: number], Record<string, unknown> & { rowId: number }>(
@@ -53,8 +58,12 @@ export class RowCheck {
   }
 
   /**
-   * Looks up each row in the indexes of its table, or `only` one, and each entry in the table. SQLite's `integrity_check` of a table does
-   * the same, and also reads every long value. @throws {DamageError} if an index lacks rows, has others, or has them under other keys.
+   * Compares indexes with their table, so that no list lacks a row, and no row is found by the key of another. Each row is looked up
+   * in the index, and each entry of the index in the table. If all are found, both are also in order, because a binary search finds
+   * no entry that is out of order. SQLite's `integrity_check` of a table does the same, and also reads every long value.
+   *
+   * @param only  The name of the index; by default all of the table.
+   * @throws {DamageError} if an index lacks rows, has others, or has them under other keys.
    */
   assertWhole(table: Table, only?: string): void {
     const tableName = table.name;

@@ -30,7 +30,7 @@ const embedding = customType<{ data: Float32Array; driverData: Buffer }>({
   ...CODECS.embedding,
 });
 
-/** The CRC-32 of the row's other columns: see `checksumOf`. */
+/** The CRC-32 of the row's other columns: see checksum.ts. */
 const checksum = () => integer("checksum").notNull();
 
 const json = customType<{ data: unknown; driverData: string }>({ dataType: () => "text", ...CODECS.json });
@@ -569,7 +569,7 @@ export const tombstones = sqliteTable(
   ],
 );
 
-/** JSON as text, or bytes: see `encodeValue`. */
+/** JSON as text, or bytes: see stored-value.ts. */
 const storedValue = customType<{ data: string | Buffer; driverData: string | Buffer }>({ dataType: () => "blob" });
 
 const encoding = () => text("encoding").$type<ValueEncoding>().notNull();
