@@ -79,10 +79,9 @@ export class GrowingForest {
 
   /** Returns a forest that goes on from here, while this one stays as it is. */
   continued(): GrowingForest {
-    const themeOf = new Map(Array.from(this.open.keys(), (root) => [root, this.themeOf(root)]));
-    return new GrowingForest(this.#dimension, this.open.values(), this.themes.values(), (root) => {
-      return themeOf.get(root) ?? this.#initialThemeOf(root);
-    });
+    const next = new GrowingForest(this.#dimension, this.open.values(), this.themes.values(), this.#initialThemeOf);
+    for (const root of this.open.keys()) next.#themeRoots.set(root, this.themeOf(root));
+    return next;
   }
 
   /** @param step  The step that enters; only for `start` and `join`. */

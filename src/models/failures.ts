@@ -47,6 +47,6 @@ function acceptableDelayMs(ms: number | undefined): number {
 export function reasonWithout(apiKey: string | undefined, text: string): string {
   const keys = apiKey === undefined ? [] : [apiKey, encodeURIComponent(apiKey)];
   const hidden = keys.reduce((left, key) => left.replaceAll(key, "[key]"), text);
-  const line = oneLine(hidden.replace(/\b(?:AIza[\w-]{20,}|(?:sk|pa)-[\w-]{16,})/g, "[key]"));
+  const line = oneLine(hidden.replace(/AIza[\w-]{20,}|\b(?:sk|pa)-[\w-]{16,}/g, "[key]"));
   return cutLine(line, REASON_CHARS_MAX).replace(/\.$/, "") || "no reason was given";
 }

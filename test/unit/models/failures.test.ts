@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { StoreError } from "../../../src/core/errors.ts";
-import { askedDelayMs, delayInHeaders } from "../../../src/models/failures.ts";
+import { askedDelayMs, delayInHeaders, reasonWithout } from "../../../src/models/failures.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
@@ -37,3 +37,10 @@ test.each([
 test("no header asks for no delay", () => {
   expect(delayInHeaders(new Headers())).toBeUndefined();
 });
+
+test.each([`key%3DAIza${"Q".repeat(35)}`, `url_AIza${"Q".repeat(35)}`, `the key sk-${"q".repeat(40)}`])(
+  "a key that is not the client's own is hidden: %s",
+  (text) => {
+    expect(reasonWithout(undefined, text)).toMatch(/\[key\]$/);
+  },
+);
