@@ -85,13 +85,17 @@ export class IndexedMessage {
   }
 }
 
-/** Messages stay the same while the frontier moves, so each is indexed once. */
-const known = new WeakMap<BlockedMessage, IndexedMessage>();
+/** Messages stay the same while the frontier moves, so each is indexed once for a counter of tokens. */
+const indexedMessages = new WeakMap<TokenCounter, WeakMap<BlockedMessage, IndexedMessage>>();
+/** The index of a list of messages is kept as long as the list. */
+const indexes = new WeakMap<TokenCounter, WeakMap<readonly BlockedMessage[], BlockIndex>>();
 
 /** An index of the messages before the window, made when the frontier moves. */
 export class BlockIndex {
   readonly tokenCounter: TokenCounter;
   readonly past: readonly IndexedMessage[];
+  /** The blocks of all its messages. */
+  readonly blocks: readonly IndexedBlock[];
   readonly hasCalls: boolean;
   /** How many blocks before the window have each line, and the last message that has it, as an index into `past`. */
   readonly lines = new Map<string, { count: number; last: number }>();
@@ -103,12 +107,20 @@ export class BlockIndex {
   constructor(past: readonly BlockedMessage[], tokenCounter: TokenCounter) {
     this.tokenCounter = tokenCounter;
     this.past = past.map((message) => this.of(message));
+    this.blocks = this.past.flatMap(({ blocks }) => blocks);
     this.hasCalls = past.some(({ isCall }) => isCall);
     this.seqLast = past.at(-1)?.seq ?? 0;
     for (const [index, { source, blocks }] of this.past.entries()) {
       const recency = 2 ** ((source.seq - this.seqLast) / HALVING_MESSAGES);
       for (const { lines, names } of blocks) {
-        for (const line of lines) this.lines.set(line, { count: (this.lines.get(line)?.count ?? 0) + 1, last: index });
+        for (const line of lines) {
+          const known = this.lines.get(line);
+          if (known === undefined) this.lines.set(line, { count: 1, last: index });
+          else {
+            known.count += 1;
+            known.last = index;
+          }
+        }
         for (const name of names) this.nameCounts.set(name, (this.nameCounts.get(name) ?? 0) + recency);
       }
     }
@@ -116,25 +128,32 @@ export class BlockIndex {
 
   /** Returns a message in indexed blocks, also one of the window. */
   of(source: BlockedMessage): IndexedMessage {
-    let message = known.get(source);
-    if (message?.tokenCounter !== this.tokenCounter) {
-      message = new IndexedMessage(source, this.tokenCounter);
-      known.set(source, message);
-    }
-    return message;
+    return keptFor(indexedMessages, this.tokenCounter, source, () => new IndexedMessage(source, this.tokenCounter));
   }
 }
 
-/** The index of a list of messages is kept as long as the list. */
-const indexes = new WeakMap<readonly BlockedMessage[], BlockIndex>();
-
 export function indexOf(past: readonly BlockedMessage[], tokenCounter: TokenCounter): BlockIndex {
-  let index = indexes.get(past);
-  if (index?.tokenCounter !== tokenCounter) {
-    index = new BlockIndex(past, tokenCounter);
-    indexes.set(past, index);
+  return keptFor(indexes, tokenCounter, past, () => new BlockIndex(past, tokenCounter));
+}
+
+/** Returns what was made for a counter and a key before, or makes it. */
+function keptFor<K extends object, V>(
+  kept: WeakMap<TokenCounter, WeakMap<K, V>>,
+  tokenCounter: TokenCounter,
+  key: K,
+  make: () => V,
+): V {
+  let ofCounter = kept.get(tokenCounter);
+  if (ofCounter === undefined) {
+    ofCounter = new WeakMap();
+    kept.set(tokenCounter, ofCounter);
   }
-  return index;
+  let value = ofCounter.get(key);
+  if (value === undefined) {
+    value = make();
+    ofCounter.set(key, value);
+  }
+  return value;
 }
 
 /** A message as a digest shows it: some of its blocks, or all. */

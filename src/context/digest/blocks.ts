@@ -30,12 +30,8 @@ export interface BlockedMessage {
   /** The keys under which the cache holds the kinds of its calls. */
   callKeys: readonly string[];
   blocks: readonly Block[];
-  /** The names in its blocks, each once. */
-  names: readonly string[];
   /** How likely later work is to use its lines again, compared with other messages of its age. */
   kindWeight: number;
-  /** The weight of each name that the message mentions. */
-  nameWeight: number;
 }
 
 /** The fields of a message that its blocks are made of. A long string in `parts` may be replaced by a note of where it is kept. */
@@ -76,8 +72,6 @@ const LINE_NUMBER = /^[ \t]*\d+→/gm;
  */
 const KIND_WEIGHT = { file: 1.3, call: 0.9, user: 0.6, other: 0.5, plan: 0.2 };
 
-const NAME_WEIGHT = { call: 3, text: 2, result: 0.3 };
-
 /** The messages of a session in blocks, each split once. */
 export class BlockCache {
   readonly #messages = new Map<number, BlockedMessage>();
@@ -117,7 +111,6 @@ function blocked(source: BlockSource, calls: Map<string, CallKind>): BlockedMess
   const kind = kindOf(source, calls);
   const text = role === "tool" ? source.text.replace(LINE_NUMBER, "") : source.text;
   const isCall = callKeys.length > 0;
-  const blocks = blocksOf(text);
   return {
     id,
     seq,
@@ -129,10 +122,8 @@ function blocked(source: BlockSource, calls: Map<string, CallKind>): BlockedMess
     isWhole: isAllOf(parts, text),
     isCall,
     callKeys,
-    blocks,
-    names: [...new Set(blocks.flatMap((block) => block.names))],
+    blocks: blocksOf(text),
     kindWeight: KIND_WEIGHT[kind],
-    nameWeight: role === "tool" ? NAME_WEIGHT.result : isCall ? NAME_WEIGHT.call : NAME_WEIGHT.text,
   };
 }
 

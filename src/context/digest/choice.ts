@@ -46,10 +46,11 @@ export class DigestChoice {
   readonly #index: BlockIndex;
   readonly #messages: readonly IndexedMessage[];
   readonly #isTalk: boolean;
-  /** The worth of each line; 0 if the context shows the line. */
-  readonly #lineWorths: Map<string, number>;
-  /** The worth of each name. In a conversation without tools, each word is a name, and is worth 1 unless it is here. */
-  readonly #nameWorths: Map<string, number>;
+  readonly #worths: LineWorths;
+  /** Lines that the context shows. They are worth nothing. */
+  readonly #shownLines = new Set<string>();
+  /** Names that the context shows. In a conversation without tools, each word is a name. */
+  readonly #shownNames = new Set<string>();
   readonly #blocks: readonly IndexedBlock[];
   /** Indexes into `#blocks`. */
   readonly #heap: MaxHeap;
@@ -80,10 +81,8 @@ export class DigestChoice {
     this.#messages = [...index.past, ...indexed];
     this.#isTalk = !index.hasCalls && ![...hidden, ...shown].some(({ isCall }) => isCall);
     const shownBlocks = [...shown.flatMap((message) => index.of(message).blocks), ...this.#elsewhere];
-    this.#blocks = this.#messages.flatMap(({ blocks }) => blocks);
-    // Without tools there are no files to take up again. Each word is worth the same, however old it is.
-    this.#lineWorths = this.#isTalk ? new Map() : lineWorths(index, indexed, seqNow);
-    this.#nameWorths = this.#isTalk ? new Map() : nameWorths(index, indexed, seqNow);
+    this.#blocks = [...index.blocks, ...indexed.flatMap(({ blocks }) => blocks)];
+    this.#worths = new LineWorths(index, indexed, seqNow);
     for (const block of shownBlocks) this.#markShown(block);
     this.#heap = new MaxHeap(this.#blocks.length);
     for (const [at, block] of this.#blocks.entries()) {
@@ -95,13 +94,13 @@ export class DigestChoice {
   /** Makes words that the context says elsewhere worthless. Lines and names of work are worth being quoted nevertheless. */
   markSaid(texts: readonly string[]): void {
     if (!this.#isTalk) return;
-    for (const word of texts.flatMap(wordsIn)) this.#nameWorths.set(word, 0);
+    for (const word of texts.flatMap(wordsIn)) this.#shownNames.add(word);
   }
 
   /** Makes names and quotes that the context shows elsewhere worthless, so that no block is chosen for them. */
   markShown({ names, quotes }: { names: readonly string[]; quotes: readonly string[] }): void {
-    for (const name of names) this.#nameWorths.set(name, 0);
-    for (const line of quotes.flatMap(tellingLines)) this.#lineWorths.set(line, 0);
+    for (const name of names) this.#shownNames.add(name);
+    for (const line of quotes.flatMap(tellingLines)) this.#shownLines.add(line);
   }
 
   /**
@@ -221,19 +220,20 @@ export class DigestChoice {
   }
 
   #markShown(block: IndexedBlock): void {
-    for (const line of block.lines) this.#lineWorths.set(line, 0);
-    for (const name of this.#namesOf(block)) this.#nameWorths.set(name, 0);
-  }
-
-  #namesOf(block: IndexedBlock): readonly string[] {
-    return this.#isTalk ? block.words : block.names;
+    for (const line of block.lines) this.#shownLines.add(line);
+    for (const name of this.#isTalk ? block.words : block.names) this.#shownNames.add(name);
   }
 
   /** Returns the worth of a block now, divided by its tokens. */
   #worthOf(block: IndexedBlock): number {
     let [ofLines, ofNames] = [0, 0];
-    for (const line of block.lines) ofLines += this.#lineWorths.get(line) ?? 0;
-    for (const name of this.#namesOf(block)) ofNames += this.#nameWorths.get(name) ?? Number(this.#isTalk);
+    // Without tools there are no files to take up again. Each word is worth the same, however old it is.
+    if (this.#isTalk) {
+      for (const word of block.words) if (!this.#shownNames.has(word)) ofNames += 1;
+    } else {
+      for (const line of block.lines) if (!this.#shownLines.has(line)) ofLines += this.#worths.ofLine(line);
+      for (const name of block.names) if (!this.#shownNames.has(name)) ofNames += this.#worths.ofName(name);
+    }
     return (block.message.source.kindWeight * ofLines + NAME_WORTH * ofNames) / block.tokensEstimated;
   }
 
@@ -243,35 +243,49 @@ export class DigestChoice {
   }
 }
 
-function lineWorths(index: BlockIndex, hidden: readonly IndexedMessage[], seqNow: number): Map<string, number> {
-  const recencyOf = ({ source }: IndexedMessage): number => {
-    const age = seqNow - source.seq;
-    return 2 ** (-age / HALVING_SHORT) + 0.5 * 2 ** (-age / HALVING_MESSAGES);
-  };
-  // A line that was seen more often is used again more often.
-  const worthOf = (recency: number, count: number): number => REUSE * recency * (1 + 0.5 * Math.log(count));
-  const recencies = index.past.map(recencyOf);
-  const worths = new Map<string, number>();
-  for (const [line, { count, last }] of index.lines) worths.set(line, worthOf(recencies[last]!, count));
-  const counts = new Map<string, number>();
-  for (const message of hidden) {
-    const recency = recencyOf(message);
-    for (const line of message.blocks.flatMap(({ lines }) => lines)) {
-      const count = (counts.get(line) ?? index.lines.get(line)?.count ?? 0) + 1;
-      counts.set(line, count);
-      worths.set(line, worthOf(recency, count));
+/** What lines and names are worth at a seq, if the context does not show them. */
+class LineWorths {
+  readonly #index: BlockIndex;
+  /** What the messages of the index are worth for being new. */
+  readonly #pastRecencies: readonly number[];
+  /** What becomes of the index's numbers by the hidden messages. */
+  readonly #hiddenLines = new Map<string, { count: number; recency: number }>();
+  readonly #hiddenNames = new Map<string, number>();
+  readonly #nameDecay: number;
+
+  /** @param hidden  Messages after those of the index, in order of seq. */
+  constructor(index: BlockIndex, hidden: readonly IndexedMessage[], seqNow: number) {
+    this.#index = index;
+    this.#pastRecencies = index.past.map(({ source }) => recencyOf(seqNow - source.seq));
+    this.#nameDecay = 2 ** ((index.seqLast - seqNow) / HALVING_MESSAGES);
+    for (const { source, blocks } of hidden) {
+      const recency = recencyOf(seqNow - source.seq);
+      const mention = 2 ** ((source.seq - seqNow) / HALVING_MESSAGES);
+      for (const { lines, names } of blocks) {
+        for (const line of lines) {
+          const known = this.#hiddenLines.get(line) ?? index.lines.get(line);
+          this.#hiddenLines.set(line, { count: (known?.count ?? 0) + 1, recency });
+        }
+        for (const name of names) this.#hiddenNames.set(name, (this.#hiddenNames.get(name) ?? 0) + mention);
+      }
     }
   }
-  return worths;
+
+  /** A line that was seen more often is used again more often. */
+  ofLine(line: string): number {
+    const hidden = this.#hiddenLines.get(line);
+    if (hidden !== undefined) return REUSE * hidden.recency * (1 + 0.5 * Math.log(hidden.count));
+    const past = this.#index.lines.get(line);
+    return past === undefined ? 0 : REUSE * this.#pastRecencies[past.last]! * (1 + 0.5 * Math.log(past.count));
+  }
+
+  ofName(name: string): number {
+    const past = (this.#index.nameCounts.get(name) ?? 0) * this.#nameDecay;
+    const count = past + (this.#hiddenNames.get(name) ?? 0);
+    return count / (count + NAME_COUNT_HALF);
+  }
 }
 
-function nameWorths(index: BlockIndex, hidden: readonly IndexedMessage[], seqNow: number): Map<string, number> {
-  const recency = 2 ** ((index.seqLast - seqNow) / HALVING_MESSAGES);
-  const counts = new Map(Array.from(index.nameCounts, ([name, count]) => [name, count * recency]));
-  for (const { source, blocks } of hidden) {
-    const recency = 2 ** ((source.seq - seqNow) / HALVING_MESSAGES);
-    for (const name of blocks.flatMap(({ names }) => names)) counts.set(name, (counts.get(name) ?? 0) + recency);
-  }
-  for (const [name, count] of counts) counts.set(name, count / (count + NAME_COUNT_HALF));
-  return counts;
+function recencyOf(age: number): number {
+  return 2 ** (-age / HALVING_SHORT) + 0.5 * 2 ** (-age / HALVING_MESSAGES);
 }

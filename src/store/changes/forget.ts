@@ -412,7 +412,8 @@ function setErasing({ database, settings }: Repositories, due: Erasing, next: Er
 
 /**
  * Removes the bytes of deleted messages: merges the full-text index, rewrites the file without free space, and empties the write-ahead
- * log. It needs free disk space of the size of the file. SQLite's `secure_delete` would be faster and not enough: where SQLite has divided pages, it leaves copies of rows.
+ * log. It needs free disk space of the size of the file. SQLite's `secure_delete` would be faster and not enough: where SQLite has
+ * divided pages, it leaves copies of rows.
  * @param isIndexGone  False if a file beside the store still holds clusters of them.
  * @returns false if it does, another process reads or writes, or the disk is full. Then it stays due.
  */

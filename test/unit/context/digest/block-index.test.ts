@@ -58,3 +58,41 @@ test.each([
   expect(isTelling(line)).toBe(expected);
   expect(isTelling(`${line} é`), "with a letter beyond ASCII").toBe(expected);
 });
+
+/** The text of the one message of two that a digest with room for one chooses. */
+function chosenOf(first: ReturnType<typeof messageOf>[], seqNow = 10): string {
+  const blocks = new BlockCache();
+  const blocked = first.map((message) => blocks.of(message));
+  const choice = new DigestChoice(indexOf(blocked, quarterCounter), [], [], seqNow);
+  const tokensMax = 30;
+  return choice.write(tokensMax, 0, (shown) => shown.map((message) => message.text).join("\n")).text;
+}
+
+const said = (seq: number, text: string, role: "user" | "assistant" = "assistant") =>
+  messageOf(seq, role, [{ type: "text", text }]);
+const ASIDE = "The keeper went home in the evening.";
+const BERTH = "The ferry is moored at the north berth.";
+/** A conversation with a call is work. */
+const work = (seq: number) => messageOf(seq, "assistant", [call(`c${seq}`, "Read", { file_path: "tide.ts" })]);
+const wait = (seq: number) => messageOf(seq, "assistant", [call(`c${seq}`, "Wait")]);
+const read = (seq: number, text: string) => messageOf(seq, "tool", [result(`c${seq - 1}`, text)], seq - 1);
+
+test.each([
+  ["the newer line", [work(0), said(1, ASIDE), said(90, BERTH)], BERTH],
+  ["the line that was seen more often", [wait(0), said(1, BERTH), said(2, BERTH), said(3, ASIDE)], BERTH],
+  ["a line of a file that was read", [work(0), read(1, BERTH), said(2, ASIDE)], BERTH],
+  ["the user's line", [work(0), said(1, BERTH, "user"), said(2, ASIDE)], BERTH],
+  ["a line with a name", [wait(0), said(1, "See mooringOf at the north berth."), said(2, ASIDE)], "mooringOf"],
+])("a digest with little room shows %s", (_, given, expected) => {
+  expect(chosenOf(given, 100)).toContain(expected);
+});
+
+test("two counters of tokens have indexes of their own", () => {
+  const blocks = new BlockCache();
+  const past = messages.slice(0, 5).map((message) => blocks.of(message));
+  const other = { ...quarterCounter, count: (text: string) => text.length };
+  const index = indexOf(past, quarterCounter);
+  expect(indexOf(past, other)).not.toBe(index);
+  expect(indexOf(past, quarterCounter)).toBe(index);
+  expect(index.of(past[0]!)).toBe(index.past[0]);
+});
