@@ -12,7 +12,7 @@ import { entireInput, readEntireSessions } from "./recall-data.ts";
 const LONG_FROM = [11, 41];
 /** A session counts for the largest tree's share if it has so many requests. */
 const REQUESTS_MIN = 5;
-const TITLE_CHARS_MAX = 60;
+const TITLE_CHARS_MAX = 80;
 const PAGE = 1_000;
 
 interface Tree {

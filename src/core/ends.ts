@@ -1,5 +1,5 @@
 /** The most characters of a title. A longer one ends at a clause, or with a whole word. */
-export const TITLE_CHARS_MAX = 60;
+export const TITLE_CHARS_MAX = 80;
 
 /** The title of a cluster is made of so many of its first and of its last messages, because an append waits for it. */
 export const TITLED_ENDS = 64;

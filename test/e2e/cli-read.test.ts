@@ -145,7 +145,7 @@ describe("subjects", () => {
     expect(await folder.json("subjects", "--project", "harbour", "--limit", "5")).toHaveLength(1);
     const { stdout } = await folder.run(["subjects", "--project", "harbour"]);
     const [title, extent, ...sessions] = stdout.trimEnd().split("\n");
-    expect(title).toMatch(/^The session lock number 2 is stale, and the writer waits {2}subject:\d+@\d+$/);
+    expect(title).toMatch(/^The session lock number 2 is stale, and the writer waits for its file {2}subject:\d+@\d+$/);
     expect(extent).toBe("2026-02-02 12:00 – 2026-02-03 12:00 · harbour · 2 sessions · 2 messages");
     expect(sessions).toEqual([
       expect.stringMatching(/^ {2}2026-02-02 12:00 {2}\S.*\tsession monday$/),
@@ -157,15 +157,15 @@ describe("subjects", () => {
     const [{ subject }] = await folder.json("subjects", "--project", "harbour");
     const { stdout } = await folder.run(["subjects", subject]);
     const [title, facts, empty, ...lines] = stdout.trimEnd().split("\n");
-    expect(title).toBe(`The session lock number 2 is stale, and the writer waits  ${subject}`);
+    expect(title).toBe(`The session lock number 2 is stale, and the writer waits for its file  ${subject}`);
     expect(facts).toBe("2026-02-02 12:00 – 2026-02-03 12:00 · harbour · 2 sessions · 2 messages");
     expect([empty, ...lines]).toEqual([
       "",
       expect.stringMatching(
-        /^ {2}timeline {2}2026-02-02 12:00 {2}The session lock number 2 is stale, and the writer waits\tcluster:\d+@\d+$/,
+        /^ {2}timeline {2}2026-02-02 12:00 {2}The session lock number 2 is stale, and the writer waits for its file\tcluster:\d+@\d+$/,
       ),
       expect.stringMatching(
-        /^ {12}2026-02-03 12:00 {2}The session lock number 3 is stale, and the writer waits\tcluster:\d+@\d+$/,
+        /^ {12}2026-02-03 12:00 {2}The session lock number 3 is stale, and the writer waits for its file\tcluster:\d+@\d+$/,
       ),
     ]);
     expect((await folder.json("subjects", subject)).timeline).toHaveLength(2);
@@ -180,7 +180,7 @@ describe("subjects", () => {
       "",
       "harbour",
       expect.stringMatching(
-        /^The session lock number 3 is stale, and the writer waits {2}2026-02-\d\d · session tuesday$/,
+        /^The session lock number 3 is stale, and the writer waits for its file {2}2026-02-\d\d · session tuesday$/,
       ),
     ]);
     expect((await folder.json("recap", ...flags)).topics).toHaveLength(2);

@@ -23,7 +23,7 @@ export interface SessionOverview {
   project: string | null;
   title: string | null;
   /**
-   * The title, or at most 60 characters of what the user asked first; if no user has written, the title of the largest cluster. Null
+   * The title, or at most 80 characters of what the user asked first; if no user has written, the title of the largest cluster. Null
    * if there is none of these. It is made when it is read.
    */
   readonly name: string | null;

@@ -98,7 +98,7 @@ describe("extractiveSummarizer", () => {
       "feross: I propose Buffer.alloc(number) as the safe constructor of buffers.\n" +
         "mscdex: Buffer.alloc(number) should be filled with zeros by default.",
     );
-    expect(title).toBe("I propose Buffer.alloc(number) as the safe constructor");
+    expect(title).toBe("I propose Buffer.alloc(number) as the safe constructor of buffers");
   });
 
   test("makes one text of earlier summaries and new messages, without nesting or repeating", async () => {

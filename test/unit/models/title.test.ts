@@ -48,7 +48,7 @@ describe("titleOf", () => {
       "I wonder if we can show both locks",
     ],
     [
-      "Look at the changes of this branch, and update the tide table if necessary.",
+      "Look at all these changes of the harbour that came in since spring, and update the tide table if necessary.",
       "Update the tide table if necessary",
     ],
     [
@@ -166,13 +166,19 @@ describe("titleOf", () => {
 
   test.each([
     ["Implement the following plan:\n\n# Rename the lock of a session", "Rename the lock of a session"],
-    ["I got this note on the whole of my work: I reckon the lease is lost.\nOil the lock", "Oil the lock"],
+    [
+      "I got this note on the whole of my work in the harbour: I reckon that the lease is lost.\nOil the lock",
+      "Oil the lock",
+    ],
     ["Release notes: write them for the lock", "Release notes: write them for the lock"],
     [
       "When somebody forks a session in the browser, the lock of the parent is never released.",
       "The lock of the parent is never released",
     ],
-    ["If the name has marks (dots, dashes), its lock is lost when it ends", "Its lock is lost when it ends"],
+    [
+      "If the name of a session in the harbour has marks (dots, dashes, blanks), its lock is lost when it ends",
+      "Its lock is lost when it ends",
+    ],
     [
       "if the lease is stale, take it over (and log it). Thanks a lot.",
       "If the lease is stale, take it over (and log it)",
@@ -198,8 +204,8 @@ describe("titleOf", () => {
   });
 
   test.each([
-    ["session - it is the only command that nobody finds.", "session"],
-    ["session because nobody finds the command where it is.", "session"],
+    ["session - it is the only command of ours that nobody of the crew ever finds.", "session"],
+    ["session because nobody of the crew ever finds the command where it is now.", "session"],
     ["the session command of the command line program please", "the session command"],
   ])("is cut at a phrase, a clause or a word: … %s", (rest, kept) => {
     expect(titled([["user", `Move the clean command under ${rest}`]])).toBe(`Move the clean command under ${kept}`);
@@ -279,9 +285,9 @@ describe("titleOf", () => {
     );
   });
 
-  test("is never longer than 60 characters, whatever the texts are", () => {
+  test("is never longer than 80 characters, whatever the texts are", () => {
     for (const text of ["x".repeat(600), `See ${"ab/".repeat(200)}c.ts`, "word ".repeat(200), "検索".repeat(300)]) {
-      for (const role of ["user", "assistant", "tool"] as const) expect(titled([[role, text]]).length).toBeLessThan(61);
+      for (const role of ["user", "assistant", "tool"] as const) expect(titled([[role, text]]).length).toBeLessThan(81);
     }
   });
 

@@ -82,11 +82,11 @@ test("a session can get another title, and nothing else changes", () => {
   expect(session.info().title).toBe("Second");
 });
 
-test("requests that are put again have titles that are told apart, each of at most 60 characters", async () => {
+test("requests that are put again have titles that are told apart, each of at most 80 characters", async () => {
   let now = Date.UTC(2026, 0, 1);
   const store = openedStore(temporaryPath(), { clock: () => now });
   const session = store.session("s");
-  const asked = "Paint the great wooden gate of the old harbour near the pump";
+  const asked = "Paint the great wooden gate of the old harbour between the mill and the old pump";
   for (let day = 0; day < 3; day++) {
     session.append([user(asked), assistant(`Painted it, coat ${day}.`), user("Thanks!")]);
     now += 90 * DAY_MS;
@@ -95,8 +95,8 @@ test("requests that are put again have titles that are told apart, each of at mo
   const labels = session.roots({ level: "cluster" }).map(({ label }) => label);
   expect(labels.filter((label) => label.startsWith("Paint")).slice(0, 3)).toEqual([
     asked,
-    "Paint the great wooden gate of the old harbour near the (2)",
-    "Paint the great wooden gate of the old harbour near the (3)",
+    "Paint the great wooden gate of the old harbour between the mill and the old (2)",
+    "Paint the great wooden gate of the old harbour between the mill and the old (3)",
   ]);
   expect(session.roots().map(({ label }) => label)).toContain(asked);
 });

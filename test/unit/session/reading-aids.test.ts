@@ -14,7 +14,7 @@ describe("a session is named", () => {
     expect(titleOfSession(null, "Hi, can you please mend the lamp of the harbor?")).toBe("Mend the lamp of the harbor");
     expect(titleOfSession(null, "<task id='1'>ok\n<b>{}</b></task> = x < y;")).toBe("ok {} = x < y;");
     expect(titleOfSession(null, "<empty/>")).toBeNull();
-    expect(titleOfSession(null, "import a from 'b';\n\u202e".repeat(40))).toMatch(/^import a[^\u202e]{1,51}…$/);
+    expect(titleOfSession(null, "import a from 'b';\n\u202e".repeat(40))).toMatch(/^import a[^\u202e]{1,71}…$/);
     expect(titleOfSession(null, null)).toBeNull();
   });
 

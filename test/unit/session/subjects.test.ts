@@ -66,7 +66,7 @@ describe("subjects", () => {
           {
             sessionId: "first",
             title: "Locks and colors",
-            label: "The stale session lock blocks the writer until the lock",
+            label: "The stale session lock blocks the writer until the lock file is removed",
             messageCount: 2,
             firstAtMs: START_MS + 1_000,
             lastAtMs: START_MS + 1_000,
